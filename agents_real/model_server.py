@@ -1,0 +1,173 @@
+"""A model server on loopback, for the Messages API as Claude Code uses it, that counts what it gave out."""
+
+import json
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, NamedTuple
+
+from messages import (
+    Answer,
+    Cut,
+    Json,
+    Refuse,
+    Say,
+    Scenario,
+    Silence,
+    Usage,
+    error_body,
+    message_events,
+    whole_message,
+)
+
+
+class Seen(NamedTuple):
+    """One request for a message and what was answered."""
+
+    request: Json
+    answer: Answer
+    at: float
+    headers: Mapping[str, str]
+
+
+class ModelServer:
+    """Serves one scenario on 127.0.0.1 between `with` and its end; the counts stay readable afterwards."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self.seen: list[Seen] = []
+        self.unknown: list[str] = []
+        self.usage = Usage(0, 0, 0, 0)
+        self.closing = threading.Event()
+        self._lock = threading.Lock()
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler_for(self))
+        self._http.daemon_threads = True
+        self._http.block_on_close = False
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_port}"
+
+    def __enter__(self) -> "ModelServer":
+        threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.closing.set()
+        self._http.shutdown()
+        self._http.server_close()
+
+    def answer(self, request: Json, headers: Mapping[str, str]) -> tuple[int, Answer]:
+        """The scenario's next answer and its number; the lock makes `how many before` exact."""
+        with self._lock:
+            answer = self.scenario(request, len(self.seen))
+            self.seen.append(Seen(request, answer, time.monotonic(), headers))
+            return len(self.seen), answer
+
+    def account(self, usage: Usage) -> None:
+        """Count a message that is given out to its end."""
+        with self._lock:
+            self.usage = self.usage.plus(usage)
+
+    def note_unknown(self, line: str) -> None:
+        with self._lock:
+            self.unknown.append(line)
+
+
+def _handler_for(server: ModelServer) -> type[BaseHTTPRequestHandler]:
+    class Handler(_Handler):
+        model = server
+
+    return Handler
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    model: ModelServer
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Requests are kept as values, not printed."""
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("content-length") or 0))
+        path = self.path.split("?")[0]
+        try:
+            request = json.loads(body or b"{}")
+        except ValueError:
+            self._send(400, error_body("invalid_request_error", "the body is not JSON"))
+            return
+        if path == "/v1/messages/count_tokens":
+            self._send(200, {"input_tokens": max(1, len(body) // 4)})
+        elif path == "/v1/messages":
+            self._message(request)
+        else:
+            self._not_known()
+
+    def do_GET(self) -> None:
+        self._not_known()
+
+    def do_HEAD(self) -> None:
+        # the CLI warms its connection with HEAD / before the first message
+        if self.path != "/":
+            self.model.note_unknown(f"HEAD {self.path}")
+        self.send_response(200)
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    def _not_known(self) -> None:
+        self.model.note_unknown(f"{self.command} {self.path}")
+        self._send(404, error_body("not_found_error", f"no such path: {self.path}"))
+
+    def _message(self, request: Json) -> None:
+        number, answer = self.model.answer(request, {name.lower(): value for name, value in self.headers.items()})
+        try:
+            match answer:
+                case Silence():
+                    self.model.closing.wait()
+                    self.close_connection = True
+                case Refuse():
+                    self._send(answer.status, error_body(answer.kind, answer.message), answer.headers)
+                case Cut():
+                    self._stream(message_events(request, number, Say(answer.text)), Say(), cut=True)
+                case Say() if request.get("stream"):
+                    self._stream(message_events(request, number, answer), answer)
+                case Say():
+                    self.model.account(answer.usage)
+                    self._send(200, whole_message(request, number, answer), answer.headers)
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True
+
+    def _send(self, status: int, value: Json, headers: Mapping[str, str] | None = None) -> None:
+        data = json.dumps(value).encode()
+        self.send_response(status)
+        for name, text in (headers or {}).items():
+            self.send_header(name, text)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def _stream(self, events: Iterator[Json], answer: Say, *, cut: bool = False) -> None:
+        self.send_response(200)
+        for name, text in answer.headers.items():
+            self.send_header(name, text)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        for event in events:
+            if answer.pace and self.model.closing.wait(answer.pace):
+                raise ConnectionResetError("the server ends in the middle of a slow stream")
+            data = f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
+            if cut and event["type"] == "content_block_stop":
+                # a chunk announced and given half: what a proxy that dies leaves behind
+                self.wfile.write(f"{len(data):x}\r\n".encode() + data[: len(data) // 2])
+                self.wfile.flush()
+                self.close_connection = True
+                return
+            if event["type"] == "message_stop":
+                # before the last bytes, for whoever has read them may ask for the count at once
+                self.model.account(answer.usage)
+            self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+            self.wfile.flush()
+        self.wfile.write(b"0\r\n\r\n")

@@ -1,0 +1,56 @@
+"""Claude Code, tried with 2.1.197 and 2.1.327: the prompt on stdin, a stream of JSON lines out."""
+
+from msgspec import Struct
+
+from ralphloop.agents.claude_stream import ClaudeStream
+from ralphloop.agents.words import checked_environment, checked_program, checked_words
+from ralphloop.core.errors import UsageProblem
+from ralphloop.core.ports import Call, Command, Parser
+
+REFUSED = {
+    "--resume": "every iteration is a session of its own",
+    "-r": "every iteration is a session of its own",
+    "--continue": "every iteration is a session of its own",
+    "-c": "every iteration is a session of its own",
+    "--from-pr": "every iteration is a session of its own",
+    "--teleport": "every iteration is a session of its own",
+    "--output-format": "the loop reads stream-json",
+    "--input-format": "the prompt is given as text",
+    "--background": "the loop waits for the session it starts",
+}
+
+
+class Claude(Struct, frozen=True, kw_only=True):
+    """`claude -p`: settings, command line and stream."""
+
+    name: str = "claude"
+    program: str = "claude"
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+
+    def __post_init__(self) -> None:
+        checked_program(f"agents.{self.name}.program", self.program)
+        checked_words(f"agents.{self.name}.args", self.args)
+        checked_environment(f"agents.{self.name}.env", self.env)
+        for word in self.args:
+            if why := REFUSED.get(word.partition("=")[0]):
+                raise UsageProblem(f"agents.{self.name}.args: {word} cannot be used: {why}", f"leave {word} out")
+
+    def command(self, call: Call) -> Command:
+        argv = [self.program, "-p", "--output-format", "stream-json", "--verbose", *self.args]
+        # --allowedTools takes every word up to the next option, so nothing but options may follow
+        if call.skip_permissions:
+            argv.append("--dangerously-skip-permissions")
+        elif call.allowed_tools:
+            argv += ["--allowedTools", call.allowed_tools]
+        if call.model:
+            argv += ["--model", call.model]
+        return Command(
+            argv=tuple(argv),
+            env={"DISABLE_AUTOUPDATER": "1", **self.env},
+            unset=("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"),
+        )
+
+    @staticmethod
+    def parser() -> Parser:
+        return ClaudeStream()

@@ -1,0 +1,202 @@
+"""Claude's stream-json as events: bytes cut anywhere in, values out, whatever the bytes are."""
+
+from collections.abc import Iterator, Sequence
+
+from ralphloop.agents import claude_limit
+from ralphloop.agents.claude_usage import Usage
+from ralphloop.agents.lines import Line, Lines, ending, short
+from ralphloop.agents.shapes import count, json_object, mapping, mappings, number, text, words
+from ralphloop.core.event import (
+    Event,
+    Finished,
+    LimitMet,
+    Retrying,
+    Said,
+    SessionStarted,
+    Spent,
+    ToolAnswered,
+    ToolCalled,
+    Unread,
+)
+
+NOISE = frozenset({
+    "system", "rate_limit_event", "stream_event", "control_request", "control_response", "control_cancel_request",
+    "keep_alive", "tool_progress", "tool_use_summary", "auth_status", "prompt_suggestion", "summary",
+})  # fmt: skip
+TOOL_CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+TELLING = (
+    "command", "file_path", "notebook_path", "pattern", "path", "query", "url", "description", "skill", "task_id",
+    "prompt",
+)  # fmt: skip
+ERRORS = {
+    "error_max_turns": "the agent reached its maximum number of turns",
+    "error_max_budget_usd": "the agent reached its maximum budget",
+    "error_during_execution": "the agent was broken off while it worked",
+}
+SYNTHETIC = "<synthetic>"
+ERROR_LIMIT = 4000
+ONE_BY_ONE = 20
+UNREAD_BATCH = 1000
+UNREAD_BATCH_SIZE = 1 << 20
+CALLS_REMEMBERED = 256
+ANSWER = b'{"type":"user"'  # what tools answered: never the agent's own word
+
+
+class ClaudeStream:
+    """A Parser. The first unread lines are told one by one, a flood of them in batches."""
+
+    def __init__(self) -> None:
+        self._lines = Lines(dull=ANSWER)
+        self._usage = Usage()
+        self._answer = ""
+        self._calls: dict[str, str] = {}  # the tool of each call that was not answered yet
+        self._limit: LimitMet | None = None
+        self._unread_told = 0
+        self._unread = Unread(0, 0)
+
+    def feed(self, data: bytes) -> Sequence[Event]:
+        return [event for line in self._lines.feed(data) for event in self._read(line)]
+
+    def close(self) -> Sequence[Event]:
+        events = [event for line in self._lines.close() for event in self._read(line)]
+        if self._lines.dropped:
+            lines, size = self._lines.dropped, self._lines.dropped_size
+            events.append(Unread(lines, size, "answers of tools, too many to be told"))
+            self._lines.dropped = self._lines.dropped_size = 0
+        return [*events, *self._told_unread()]
+
+    def _read(self, line: Line) -> Iterator[Event]:
+        if not line.whole:
+            yield from self._not_read(line.text, line.size)
+        elif line.text.strip():
+            found, before = json_object(line.text)
+            if before:
+                yield from self._not_read(before, len(before))
+            if found is not None:
+                yield from self._of_type(found, line)
+
+    def _of_type(self, event: dict[str, object], line: Line) -> Iterator[Event]:
+        match event.get("type"):
+            case "system":
+                events = self._system(event)
+            case "assistant":
+                events = self._assistant(event)
+            case "user":
+                events = self._user(event)
+            case "result":
+                events = self._result(event)
+            case "rate_limit_event":
+                events = self._limit_met(claude_limit.from_event(event))
+            case str(kind) if kind in NOISE:
+                return
+            case _:
+                yield from self._not_read(line.text, line.size)
+                return
+        yield from self._told_unread()
+        yield from events
+
+    def _system(self, event: dict[str, object]) -> Iterator[Event]:
+        if event.get("subtype") == "init":
+            yield SessionStarted(short(text(event.get("session_id"))), short(text(event.get("model"))))
+        elif event.get("subtype") == "api_retry":
+            reasons = (event.get("error_status"), event.get("error"))
+            yield Retrying(
+                count(event.get("attempt")),
+                count(event.get("max_retries")),
+                (number(event.get("retry_delay_ms")) or 0) / 1000,
+                short(" ".join(str(reason) for reason in reasons if isinstance(reason, (str, int)))),
+            )
+
+    def _assistant(self, event: dict[str, object]) -> Iterator[Event]:
+        message = mapping(event.get("message"))
+        content = message.get("content")
+        blocks = mappings([{"type": "text", "text": content}] if isinstance(content, str) else content)
+        for block in blocks:
+            if block.get("type") in TOOL_CALLS:
+                yield self._called(block)
+            # what a subagent says is an answer to the agent, not the agent's word
+            elif block.get("type") == "text" and not event.get("parent_tool_use_id"):
+                yield from self._said(text(block.get("text")), synthetic=message.get("model") == SYNTHETIC)
+        if self._usage.count(text(message.get("id"))[:200], message.get("usage")):
+            yield Spent(self._usage.total)
+
+    def _called(self, block: dict[str, object]) -> ToolCalled:
+        name = short(text(block.get("name")))
+        self._calls[text(block.get("id"))[:200]] = name
+        if len(self._calls) > CALLS_REMEMBERED:
+            del self._calls[next(iter(self._calls))]
+        return ToolCalled(name, _telling(mapping(block.get("input"))))
+
+    def _said(self, said: str, *, synthetic: bool) -> Iterator[Event]:
+        if not said.strip():
+            return
+        yield Said(ending(claude_limit.without_epoch(said) if synthetic else said))
+        if synthetic:
+            yield from self._limit_met(claude_limit.from_text(said))
+        else:
+            self._answer = said[-ERROR_LIMIT:]
+
+    def _user(self, event: dict[str, object]) -> Iterator[Event]:
+        for block in mappings(mapping(event.get("message")).get("content")):
+            if text(block.get("type")).endswith("tool_result"):
+                name = self._calls.pop(text(block.get("tool_use_id"))[:200], "")
+                yield ToolAnswered(block.get("is_error") is not True, short(words(block.get("content"))), name)
+
+    def _result(self, event: dict[str, object]) -> Iterator[Event]:
+        said = text(event.get("result"))
+        error = _error(event)
+        # an error that ends on the model's own answer tells nothing about the account
+        ordinary = bool(said) and said[-ERROR_LIMIT:] == self._answer
+        if error and not ordinary and event.get("subtype") not in claude_limit.OWN_BUDGET:
+            yield from self._limit_met(claude_limit.from_text(error))
+        cost, turns = number(event.get("total_cost_usd")), number(event.get("num_turns"))
+        yield Finished(
+            text=ending(claude_limit.without_epoch(said) if error else said),
+            error=claude_limit.without_epoch(error),
+            tokens=self._usage.final(event),
+            cost=cost if cost is None or cost >= 0 else None,
+            turns=int(turns) if turns is not None and turns >= 0 else None,
+        )
+
+    def _limit_met(self, limit: LimitMet | None) -> Iterator[Event]:
+        if limit is None:
+            return
+        told = self._limit
+        if told is None or (limit.resets_at is not None and limit.resets_at != told.resets_at):
+            self._limit = limit
+            yield limit
+
+    def _not_read(self, data: bytes, size: int) -> Iterator[Event]:
+        sample = short(data[:4000].decode("utf-8", "replace"))
+        self._unread = Unread(self._unread.lines + 1, self._unread.size + size, self._unread.sample or sample)
+        self._unread_told += 1
+        many = self._unread.lines >= UNREAD_BATCH or self._unread.size >= UNREAD_BATCH_SIZE
+        if many or self._unread_told <= ONE_BY_ONE:
+            yield from self._told_unread()
+
+    def _told_unread(self) -> Iterator[Event]:
+        if self._unread.lines:
+            told, self._unread = self._unread, Unread(0, 0)
+            yield told
+
+
+def _telling(arguments: dict[str, object]) -> str:
+    """The one argument that says what a tool was called for."""
+    for name in TELLING:
+        if told := text(arguments.get(name)).strip():
+            return short(told)
+    return short(next((value for value in arguments.values() if isinstance(value, str) and value.strip()), ""))
+
+
+def _error(event: dict[str, object]) -> str:
+    """Why the turn did not go well. An error of the API comes with subtype success, so both are asked."""
+    kind = text(event.get("subtype"))
+    if event.get("is_error") is not True and not kind.startswith("error"):
+        return ""
+    errors = event.get("errors")
+    listed = [item for item in errors if isinstance(item, str)] if isinstance(errors, list) else []
+    told = "; ".join(part for part in (text(event.get("result")).strip(), *listed) if part)
+    if kind in ERRORS:
+        told = f"{ERRORS[kind]}: {told}" if told else ERRORS[kind]
+    status, reason = event.get("api_error_status"), text(event.get("terminal_reason"))
+    return ending(told[:ERROR_LIMIT]) or short(f"the agent ended with an error {status or reason or kind}".strip())

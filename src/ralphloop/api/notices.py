@@ -1,0 +1,71 @@
+"""What is worth knowing before a run and is no judgement: what the repository decides, what is finished already."""
+
+import shlex
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from ralphloop.config import Config, Setting, plain
+from ralphloop.core.errors import Problem
+from ralphloop.core.ports import Finding
+from ralphloop.core.state import replay
+from ralphloop.core.wording import cut
+from ralphloop.host.journal import read
+from ralphloop.host.places import Home
+
+
+def decided(config: Config, worktree: str) -> Iterator[str]:
+    """What a file that came with the repository decides about this machine."""
+    chosen = config.get("defaults.agent")
+    kind = config.agent_kind(chosen)
+    for setting in config.settings:
+        file, _, line = setting.origin.removeprefix(f"{worktree}/").partition(":")
+        what = _decision(setting, chosen, kind) if file.startswith(".ralph/") and setting.value else ""
+        if what:
+            yield f"this repository's {file} {what} (line {line})"
+
+
+def _decision(setting: Setting, chosen: str, kind: str) -> str:
+    key = setting.key
+    if key == "claude.dangerously_skip_permissions":
+        return f"lets the agent do anything without asking: {key}: true"
+    if key == "defaults.agent":
+        return f"chooses the agent: {chosen}"
+    runs = key.startswith("quality_checks.") or key == f"agents.{chosen}"
+    if runs or (kind == "claude" and key in ("claude.program", "claude.args")):
+        return f"sets a command that will be run: {key}: {_brief(setting)}"
+    if key.startswith("agents.") or key in ("claude.program", "claude.args"):
+        return f"sets a command for an agent that is not chosen: {key}: {_brief(setting)}"
+    return ""
+
+
+def _brief(setting: Setting) -> str:
+    """What is run of an agent's section: the rest may hold secrets."""
+    value = plain(setting)
+    if setting.key.startswith("agents."):
+        value = value.get("argv") or value.get("script") or value.get("program") or value.get("kind")
+    words = value.get("command") if isinstance(value, dict) else value
+    return cut(shlex.join(map(str, words)) if isinstance(words, list) else str(words), 200)
+
+
+def finished(home: Home, worktree: str, feature: str) -> str:
+    """That the last run of a feature has finished it and put it away."""
+    name = home.worktree(worktree).latest(feature)
+    folder = home.run(name) if name else None
+    if folder is None or not folder.journal.exists():
+        return ""
+    try:
+        state = replay(read(folder.journal))
+    except Problem:
+        return ""
+    if state.end is None or state.end.status != "done" or not state.archive:
+        return ""
+    return f"Finished by run {name}, archived to {state.archive}; nothing to do"
+
+
+def explained(finding: Finding, home: Home, worktree: str, feature: str) -> Finding:
+    """A folder is missed most often because the run that finished it has put it away."""
+    if not finding.line.startswith("Folder not found"):
+        return finding
+    done = finished(home, worktree, feature)
+    return replace(finding, advice=(done, *finding.advice)) if done else finding

@@ -1,0 +1,172 @@
+"""Resolve what somebody wants to have run: place, branch, source, agent, rules, prompt. Nothing is written here."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ralphloop.agents import table as agents
+from ralphloop.api import notices
+from ralphloop.config import Config, load
+from ralphloop.core.errors import Problem
+from ralphloop.core.policy import Policy
+from ralphloop.core.ports import Agent, Source
+from ralphloop.core.story import Plan
+from ralphloop.engine import opening
+from ralphloop.engine.desk import read_plan
+from ralphloop.engine.preflight import Preflight as Preflight
+from ralphloop.engine.preflight import preflight
+from ralphloop.host import git
+from ralphloop.host.files import read
+from ralphloop.host.git import Repository
+from ralphloop.host.places import Home, inside
+from ralphloop.sources import table as sources
+
+PROMPT_LIMIT = 16 << 20
+LONGEST_FEATURE = 236  # bytes; the name of its archive is longer by a time and a number
+RESERVED = ("archive", "config.yaml")
+
+
+class Request(Struct, frozen=True):
+    """What somebody wants to have run. `settings` are those of the configuration, as key -> (value, option)."""
+
+    folder: str = "."
+    settings: Mapping[str, tuple[Any, str]] = {}
+    prompt: str = ""
+    reset_circuit: bool = False
+    skip_preflight: bool = False
+
+
+class Prepared(Struct, frozen=True):
+    """All that a run is made of, resolved; nothing has been written or started."""
+
+    home: Home
+    repository: Repository
+    feature: str
+    config: Config
+    source: Source
+    agent: Agent
+    policy: Policy
+    template: str
+    taken: opening.Taken
+
+    def preflight(self) -> Preflight:
+        protected = self.config.get("protected_branches")
+        found = preflight(self.repository, self.feature, self.source, self.agent, protected)
+        where = self.home, self.repository.worktree, self.feature
+        findings = tuple(notices.explained(finding, *where) for finding in found.findings)
+        return replace(found, findings=findings, notices=self.notices)
+
+    @property
+    def kind(self) -> str:
+        """What drives the agent: one of the kinds of the table."""
+        return self.config.agent_kind(self.config.get("defaults.agent"))
+
+    def plan(self) -> Plan | None:
+        """The stories as they stand; None when they cannot be read."""
+        try:
+            return read_plan(self.source, self.repository.worktree)[1]
+        except Problem:
+            return None
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a user should know before a run: what stands in the way of going on, what the project decides."""
+        told = [self.taken.note] if self.taken.note else []
+        return (*told, *notices.decided(self.config, self.repository.worktree))
+
+
+def prepare(request: Request) -> Prepared:
+    """Resolve a request. Raises a Problem for everything that makes it impossible."""
+    home = Home.usual()
+    repository = git.find(str(Path(request.folder).absolute()))
+    _nameable(repository)
+    taken = opening.unfinished(home, repository.worktree)
+    if taken.in_the_middle and taken.state is not None and not opening.left_by_the_user(home, repository, taken):
+        # an agent may have left the worktree on another branch: the run's own is what counts
+        repository = replace(repository, branch=taken.state.start.branch)
+    else:
+        repository = git.on_a_branch(repository)
+        taken = opening.of_branch(home, repository, taken)
+    feature = git.feature_of(repository.branch)
+    config = load(home.root, Path(repository.worktree), request.settings)
+    source = _source(config, repository.worktree, feature, taken)
+    policy = config.policy()
+    if not source.file.startswith(f".ralph/{feature}/"):
+        policy = replace(policy, archive=False)
+    return Prepared(
+        home=home,
+        repository=repository,
+        feature=feature,
+        config=config,
+        source=source,
+        agent=_agent(config),
+        policy=policy,
+        template=_template(repository.worktree, feature, request.prompt),
+        taken=taken,
+    )
+
+
+def _nameable(repository: Repository) -> None:
+    """Names go into the journal, which is UTF-8, and become a folder's name."""
+    feature = git.feature_of(repository.branch)
+    for what, name in (("the path", repository.worktree), ("the branch", repository.branch)):
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise Problem(f"{what} {name!r} is not UTF-8", "rename it") from None
+    if len(feature.encode()) > LONGEST_FEATURE:
+        raise Problem(
+            f"the name of branch {repository.branch[:60]}… is too long for a feature folder:"
+            f" {len(feature.encode())} bytes, {LONGEST_FEATURE} are possible",
+            "rename it: `git branch -m SHORTER`",
+        )
+    if feature in RESERVED:
+        raise Problem(
+            f"branch {repository.branch} cannot have the feature folder .ralph/{feature}: that name has another use",
+            "rename the branch: `git branch -m NAME`",
+        )
+
+
+def _agent(config: Config) -> Agent:
+    name = config.get("defaults.agent")
+    return agents.named(name, config.agent_settings(name))
+
+
+def _source(config: Config, worktree: str, feature: str, taken: opening.Taken) -> Source:
+    """What the configuration names; else the first that is there."""
+    kind, file = config.get("source.kind"), config.get("source.file")
+    if taken.in_the_middle and taken.state is not None and not file:
+        file = taken.state.start.source
+    found = {"prd": f".ralph/{feature}/prd.json", "tasks": f".ralph/{feature}/tasks.md"}
+    if file:
+        kind = kind if kind != "auto" else "prd" if file.endswith(".json") else "tasks"
+        return sources.named(kind, file)
+    if kind != "auto":
+        return sources.named(kind, found[kind])
+    for kind, path in (*found.items(), ("tasks", "tasks.md")):
+        if os.path.lexists(Path(worktree, path)):
+            return sources.named(kind, path)
+    return sources.named("prd", found["prd"])
+
+
+def _template(worktree: str, feature: str, given: str) -> str:
+    """-p FILE, else the feature's prompt.md, else the one that ships with the package."""
+    hint = "-p FILE names a text file with your own prompt" if given else "repair it, or move it away"
+    path = Path(given) if given else inside(worktree, Path(worktree, ".ralph", feature, "prompt.md"))
+    content = read(path, PROMPT_LIMIT, "the prompt file")
+    if content is None and not given:
+        path = Path(__file__).parent.parent / "templates" / "prompt-tdd.md"
+        content = read(path, PROMPT_LIMIT)
+    if content is None:
+        raise Problem(f"the prompt file {path} does not exist", hint)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Problem(f"the prompt file {path} is not UTF-8 text (byte {error.start + 1})", hint) from None
+    if not text.strip() or "\0" in text:
+        raise Problem(f"the prompt file {path} {'is binary' if text.strip() else 'is empty'}", hint)
+    return text

@@ -1,0 +1,22 @@
+"""What the system refuses that is no bug of ours: a full disk, a folder that is gone."""
+
+import errno
+import os
+
+from ralphloop.core.errors import Problem
+
+EXPECTED = (
+    errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ENOTDIR,
+    errno.ELOOP, errno.EIO, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN,
+)  # fmt: skip
+
+
+def expected(error: OSError) -> Problem | None:
+    """The Problem it is; None for what should not have happened."""
+    from ralphloop.host.files import complaint
+
+    try:
+        os.getcwd()  # noqa: PTH109
+    except FileNotFoundError:
+        return Problem("the folder this was started in is gone", "change into one that exists")
+    return complaint(error, "do this:") if error.errno in EXPECTED else None

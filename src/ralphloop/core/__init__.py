@@ -1,0 +1,1 @@
+"""Pure nouns and verbs: no clock, disk, environment or child process here."""

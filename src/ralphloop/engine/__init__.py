@@ -1,0 +1,1 @@
+"""The loop on this machine: decide, perform, write down."""

@@ -1,0 +1,29 @@
+"""drive(): decide, perform, write down, until the run has ended."""
+
+from ralphloop.core.errors import Problem
+from ralphloop.core.record import Ended
+from ralphloop.core.state import RunState
+from ralphloop.core.step import decide
+from ralphloop.engine.desk import Desk
+from ralphloop.engine.perform import perform
+
+
+async def drive(desk: Desk) -> RunState:
+    """Expected trouble ends the run in its journal; when even that cannot be written, it is raised."""
+    try:
+        while desk.now.active:
+            desk.take_wishes()
+            await perform(desk, decide(desk.now, desk.clock()))
+    except (Problem, OSError) as trouble:
+        _give_up(desk, trouble)
+    return desk.now
+
+
+def _give_up(desk: Desk, trouble: Problem | OSError) -> None:
+    message = trouble.message if isinstance(trouble, Problem) else f"the system refused: {trouble}"
+    hint = trouble.hint if isinstance(trouble, Problem) else ""
+    code = trouble.exit_code if isinstance(trouble, Problem) else Problem.exit_code
+    try:
+        desk.emit(Ended(desk.clock(), "stopped", code, message, hint or "`ralph run` goes on where this stopped"))
+    except Problem:
+        raise trouble from None

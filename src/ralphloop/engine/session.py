@@ -1,0 +1,162 @@
+"""One session of the agent: from its start to nothing left of it, its stream read as it comes."""
+
+import asyncio
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from ralphloop.core.attempt import Attempt, follow, sealed
+from ralphloop.core.claim import error_in
+from ralphloop.core.event import Event, Unread
+from ralphloop.core.ports import Call, Command, Parser
+from ralphloop.core.state import RunState
+from ralphloop.engine.desk import Desk
+from ralphloop.host import process
+
+CHUNK = 1 << 18
+UNREAD_KEPT = 2_000
+
+
+class Reading:
+    """The fold of a stream into an Attempt."""
+
+    def __init__(self, desk: Desk, parser: Parser) -> None:
+        self.desk, self.parser = desk, parser
+        self.attempt = Attempt()
+        self.unread = ""  # the beginning of what was no event: an agent's complaint, when it could not even start
+
+    def feed(self, data: bytes) -> bool:
+        """True once the agent has said its last word."""
+        for event in self.parser.feed(data):
+            self._take(event)
+        return self.attempt.finished
+
+    def close(self) -> None:
+        for event in self.parser.close():
+            self._take(event)
+
+    def _take(self, event: Event) -> None:
+        self.attempt = follow(self.attempt, event)
+        if isinstance(event, Unread) and len(self.unread) < UNREAD_KEPT:
+            self.unread += event.sample + "\n"
+        self.desk.tell(event)
+
+
+async def attempt(desk: Desk, n: int) -> Attempt:
+    """Run the agent once; when a runner before us has started it already, read what it came to."""
+    log = desk.folder.attempt(n)
+    reading = Reading(desk, desk.agent.parser())
+    if log.exists():
+        return await _taken_over(desk, reading, log)
+    if desk.stop.is_set():
+        return Attempt(end="stopped")
+    desk.attended = n
+    policy = desk.now.policy
+    bounds = process.Bounds(
+        timeout=policy.timeout,
+        silence=policy.silence,
+        kill_grace=policy.kill_grace,
+        result_grace=policy.result_grace,
+        output_limit=policy.output_limit,
+    )
+    ended = await process.run(
+        _command(desk, n),
+        cwd=desk.repository.worktree,
+        log=str(log),
+        prompt=str(desk.folder.prompt(n)),
+        mark=f"{desk.folder.name}.{n}",
+        held=desk.locks[-1].descriptor if desk.locks else None,
+        bounds=bounds,
+        read=reading.feed,
+        stop=desk.stop,
+        beat=desk.take_wishes,
+    )
+    told = reading.attempt.finished  # a stream that tells its own end has done so by now
+    reading.close()
+    got = replace(
+        reading.attempt,
+        finished=told or (reading.attempt.finished and ended.end == "natural" and ended.exit_code == 0),
+        end=ended.end,
+        exit_code=ended.exit_code,
+        signal=ended.signal,
+        seconds=round(ended.seconds, 3),
+        size=ended.size,
+        leftovers=ended.leftovers,
+        error=reading.attempt.error or ended.problem,
+    )
+    return sealed(_read_by_exit(got, reading.unread), policy.promise, _prompt(desk, n))
+
+
+def _read_by_exit(attempt: Attempt, unread: str) -> Attempt:
+    """A session that ended badly without saying so in its stream has failed all the same."""
+    if attempt.end != "natural" or attempt.error:
+        return attempt
+    if attempt.signal:
+        return replace(attempt, error=f"the agent was killed by signal {attempt.signal}")
+    if attempt.exit_code and not attempt.finished:
+        return replace(
+            attempt, error=error_in(unread) or unread or f"exit code {attempt.exit_code} without a last word"
+        )
+    return attempt
+
+
+async def _taken_over(desk: Desk, reading: Reading, log: Path) -> Attempt:
+    """What the log of a dead runner's attempt holds; whether it had ended, only its last word can tell."""
+    with log.open("rb") as stream:
+        while data := stream.read(CHUNK):
+            reading.feed(data)
+            await asyncio.sleep(0)
+    # a stream of plain text has no last word of its own: only the end of the agent would have told
+    told = reading.attempt.finished
+    reading.close()
+    begun = desk.now.begun
+    seconds = max(0.0, log.stat().st_mtime - begun.at) if begun else 0
+    got = replace(
+        reading.attempt,
+        finished=told,
+        end="natural" if told else "interrupted",
+        size=log.stat().st_size,
+        seconds=round(seconds, 3),
+    )
+    return sealed(got, desk.now.policy.promise, _prompt(desk, desk.now.n))
+
+
+def _prompt(desk: Desk, n: int) -> str:
+    try:
+        return desk.folder.prompt(n).read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def _command(desk: Desk, n: int) -> Command:
+    state = desk.now
+    prompt = desk.folder.prompt(n)
+    policy = state.policy
+    command = desk.agent.command(
+        Call(
+            prompt_file=str(prompt),
+            prompt_size=prompt.stat().st_size,
+            skip_permissions=policy.skip_permissions,
+            allowed_tools=policy.allowed_tools,
+            model=policy.model,
+        )
+    )
+    return replace(command, env={**surroundings(state), **command.env})
+
+
+def surroundings(state: RunState) -> dict[str, str]:
+    """What every child of a run may know of it."""
+    return {
+        "RALPH_RUN": state.start.run,
+        "RALPH_ITERATION": str(state.n),
+        "RALPH_STORY": state.story,
+        "RALPH_TRY": str(state.tries),
+        "RALPH_FEATURE_DIR": f".ralph/{state.start.feature}",
+        "RALPH_SOURCE": state.start.source,
+        "RALPH_PROMISE": state.policy.promise,
+    }
+
+
+def mark_of(run: str) -> str:
+    """What every mark of a run's children begins with."""
+    return f"{run}."

@@ -1,0 +1,1 @@
+"""The only room that touches the machine: child processes, git, files."""

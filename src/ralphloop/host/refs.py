@@ -1,0 +1,59 @@
+"""Refs read and written as files, without git: for a repository that git may not be able to read."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from ralphloop.host.files import replace
+
+HEX = frozenset("0123456789abcdef")
+LENGTHS = (40, 64)
+
+
+def is_commit(text: str) -> bool:
+    return len(text) in LENGTHS and set(text) <= HEX
+
+
+def write(repository: Path, name: str, commit: str) -> None:
+    path = repository / name
+    if not path.exists() or path.read_text(errors="replace").strip() != commit:
+        replace(path, f"{commit}\n".encode(), durable=False)
+
+
+def copy_new(here: Path, there: Path) -> None:
+    """For refs that are made once, and stay."""
+    new = {*_names(here)} - {*_names(there)}
+    if new:
+        there.mkdir(parents=True, exist_ok=True)
+    for name in new:
+        with suppress(OSError):
+            shutil.copyfile(here / name, there / name)
+
+
+def _names(folder: Path) -> list[str]:
+    with suppress(OSError):
+        return os.listdir(folder)
+    return []
+
+
+def loose(repository: Path, below: str) -> Iterator[tuple[str, str]]:
+    """Name and commit of each ref that is a file of its own."""
+    for folder, _, names in os.walk(repository / below):
+        for name in names:
+            with suppress(OSError):
+                text = Path(folder, name).read_text(errors="replace").strip()
+                if is_commit(text):
+                    yield str(Path(folder, name).relative_to(repository)), text
+
+
+def every(repository: Path) -> dict[str, str]:
+    """All refs by name, packed or not."""
+    found = {}
+    with suppress(OSError):
+        for line in (repository / "packed-refs").read_text(errors="surrogateescape").splitlines():
+            commit, _, name = line.partition(" ")
+            if name.startswith("refs/") and is_commit(commit):
+                found[name] = commit
+    return found | dict(loose(repository, "refs"))

@@ -1,0 +1,1 @@
+"""Where stories come from: texts in, values out; nothing here touches the disk."""
