@@ -39,6 +39,7 @@ class ModelServer:
         self.seen: list[Seen] = []
         self.unknown: list[str] = []
         self.usage = Usage(0, 0, 0, 0)
+        self.told = 0  # events of streams that were given out
         self.closing = threading.Event()
         self._lock = threading.Lock()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler_for(self))
@@ -170,4 +171,5 @@ class _Handler(BaseHTTPRequestHandler):
                 self.model.account(answer.usage)
             self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
             self.wfile.flush()
+            self.model.told += 1
         self.wfile.write(b"0\r\n\r\n")

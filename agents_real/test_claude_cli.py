@@ -11,6 +11,7 @@ import pytest
 
 from conftest import STREAMS, Serve
 from messages import Answer, Cut, Say, Scenario, Silence, Tool, Usage
+from model_server import ModelServer
 from repository import Repository, claude_env, story_id
 from scenarios import (
     BROKEN,
@@ -179,36 +180,64 @@ def test_the_fallback_after_a_cut_reports_its_tokens_in_one_place_only(tmp_path:
     assert spent(session) == Usage(300, 30)
 
 
-SLOW = always(Say("word " * 400, pace=0.2))
-TOOL = turns(Say("", (Tool("Bash", {"command": "timeout 8 tail -f /dev/null"}),)), Say("It has ended."))
+SLOW = always(Say("word " * 400, pace=0.1))
+TOOL = turns(
+    Say("", (Tool("Bash", {"command": "timeout 2 tail -f /dev/null; touch ../begun; timeout 8 tail -f /dev/null"}),)),
+    Say("It has ended."),
+)
 TERM, INT = signal.SIGTERM, signal.SIGINT
 
 
+def silent_for_a_second(server: ModelServer, folder: Path) -> bool:
+    return bool(server.seen) and time.monotonic() > server.seen[0].at + 1
+
+
+def thirty_words_are_out(server: ModelServer, folder: Path) -> bool:
+    return server.told >= 30
+
+
+def the_tool_runs(server: ModelServer, folder: Path) -> bool:
+    return (folder / "begun").exists()
+
+
+class End(NamedTuple):
+    """One way in which an interrupted session may end."""
+
+    exit_code: int
+    reasons: tuple[str, ...] = ()
+    like: str = ""  # another kept stream, when it is not the case's own
+
+
+BY_TERM = (End(143),)
+# interrupted in its own words, it gets its last line out or not, as it happens
+IN_ITS_WORDS = (End(0, ("aborted_streaming",)), End(0, like="silence-int"))
+
+
 @pytest.mark.parametrize(
-    ("name", "scenario", "sent", "exit_code", "reasons"),
+    ("name", "scenario", "when", "sent", "ends"),
     [
-        ("silence-term", always(Silence()), TERM, 143, []),
-        ("silence-int", always(Silence()), INT, 0, []),
-        ("words-term", SLOW, TERM, 143, []),
-        ("words-int", SLOW, INT, 0, ["aborted_streaming"]),
-        ("tool-term", TOOL, TERM, 143, []),
-        ("tool-int", TOOL, INT, 1, ["aborted_tools"]),
+        ("silence-term", always(Silence()), silent_for_a_second, TERM, BY_TERM),
+        ("silence-int", always(Silence()), silent_for_a_second, INT, (End(0),)),
+        ("words-term", SLOW, thirty_words_are_out, TERM, BY_TERM),
+        ("words-int", SLOW, thirty_words_are_out, INT, IN_ITS_WORDS),
+        ("tool-term", TOOL, the_tool_runs, TERM, BY_TERM),
+        ("tool-int", TOOL, the_tool_runs, INT, (End(1, ("aborted_tools",)), End(0, ("aborted_tools",)))),
     ],
 )
 def test_an_ended_session_says_little(
-    name: str, scenario: Scenario, sent: signal.Signals, exit_code: int, reasons: list[str],
-    tmp_path: Path, serve: Serve, kept_stream: Keep,
+    name: str, scenario: Scenario, when: Callable[[ModelServer, Path], bool], sent: signal.Signals,
+    ends: tuple[End, ...], tmp_path: Path, serve: Serve, kept_stream: Keep,
 ) -> None:  # fmt: skip
     server = serve(scenario)
     environment = claude_env(tmp_path / "home", server.url, retries=None)
     session = run_claude(
-        tmp_path / "repo", environment, "Go on.", end_with=sent,
-        end_when=lambda: bool(server.seen) and time.monotonic() > server.seen[0].at + 1, seconds=20,
-    )  # fmt: skip
-    assert session.exit_code == exit_code
-    assert [result["terminal_reason"] for result in session.of("result")] == reasons
+        tmp_path / "repo", environment, "Go on.", end_with=sent, end_when=lambda: when(server, tmp_path), seconds=30
+    )
+    reasons = tuple(result["terminal_reason"] for result in session.of("result"))
+    end = next((end for end in ends if (end.exit_code, end.reasons) == (session.exit_code, reasons)), None)
+    assert end is not None, f"ended in a way of its own: {session.exit_code} {reasons}"
     assert all(result["is_error"] and "result" not in result for result in session.of("result"))
-    same_shape(name, session, tmp_path, kept_stream)
+    same_shape(end.like or name, session, tmp_path, kept_stream)
 
 
 def test_a_background_command_brings_a_second_turn(tmp_path: Path, serve: Serve, kept_stream: Keep) -> None:
