@@ -441,3 +441,27 @@ def test_a_stream_of_the_real_cli(name: str) -> None:
 @pytest.mark.parametrize("path", sorted(STREAMS.glob("claude-*.jsonl")), ids=lambda path: path.stem)
 def test_every_line_of_the_real_cli_is_read(path: Path) -> None:
     assert [event for event in read(path.read_bytes()) if isinstance(event, Unread)] == []
+
+
+FAULTS = {
+    "rate-limited": "rate",
+    "overloaded": "transient",
+    "server-error": "transient",
+    "cut": "transient",
+    "unknown-key": "auth",
+    "no-credit": "money",
+    "usage-limit": "rate",
+    "too-many-turns": "",
+    "tool-int": "",
+    "words": "",
+    "limit-words-are-words": "",
+    "tool-fails": "",
+}
+
+
+@pytest.mark.parametrize(("name", "fault"), FAULTS.items())
+def test_what_kind_of_trouble_the_real_stream_tells_of(name: str, fault: str) -> None:
+    stream = ClaudeStream()
+    events = [*stream.feed((STREAMS / f"claude-{name}.jsonl").read_bytes()), *stream.close()]
+    (finished,) = [event for event in events if isinstance(event, Finished)]
+    assert finished.fault == fault

@@ -1,11 +1,13 @@
 """Claude Code, tried with 2.1.197 and 2.1.327: the prompt on stdin, a stream of JSON lines out."""
 
+from typing import ClassVar
+
 from msgspec import Struct
 
 from ralphloop.agents.claude_stream import ClaudeStream
 from ralphloop.agents.words import checked_environment, checked_program, checked_words
 from ralphloop.core.errors import UsageProblem
-from ralphloop.core.ports import Call, Command, Parser
+from ralphloop.core.ports import Call, Command, Parser, Traits
 
 REFUSED = {
     "--resume": "every iteration is a session of its own",
@@ -22,6 +24,24 @@ REFUSED = {
 
 class Claude(Struct, frozen=True, kw_only=True):
     """`claude -p`: settings, command line and stream."""
+
+    traits: ClassVar[Traits] = Traits(
+        tried=("2.1.197", "2.1.327"),
+        tells=("end", "tokens", "cost", "limits"),
+        caps_cost=True,
+        folder=("CLAUDE_CONFIG_DIR", "~/.claude"),
+        variables=(
+            "ANTHROPIC_*",
+            "CLAUDE_*",
+            "AWS_*",
+            "GOOGLE_*",
+            "CLOUD_ML_REGION",
+            "VERTEX_*",
+            "DISABLE_*",
+            "IS_SANDBOX",
+        ),
+        install="npm install -g @anthropic-ai/claude-code",
+    )
 
     name: str = "claude"
     program: str = "claude"
@@ -45,6 +65,8 @@ class Claude(Struct, frozen=True, kw_only=True):
             argv += ["--allowedTools", call.allowed_tools]
         if call.model:
             argv += ["--model", call.model]
+        if call.max_cost is not None:
+            argv += ["--max-budget-usd", f"{call.max_cost:.4f}"]
         return Command(
             argv=tuple(argv),
             env={"DISABLE_AUTOUPDATER": "1", **self.env},

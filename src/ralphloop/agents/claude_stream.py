@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
-from ralphloop.agents import claude_limit
+from ralphloop.agents import claude_limit, faults
 from ralphloop.agents.claude_usage import Usage
 from ralphloop.agents.lines import Line, Lines, ending, short
 from ralphloop.agents.shapes import count, json_object, mapping, mappings, number, text, words
 from ralphloop.core.event import (
     Event,
+    Fault,
     Finished,
     LimitMet,
     Retrying,
@@ -33,6 +34,9 @@ ERRORS = {
     "error_max_budget_usd": "the agent reached its maximum budget",
     "error_during_execution": "the agent was broken off while it worked",
 }
+FAULTS: dict[str, Fault] = {
+    "rate_limit": "rate", "server_error": "transient", "billing_error": "money", "authentication_failed": "auth",
+}  # fmt: skip
 SYNTHETIC = "<synthetic>"
 ERROR_LIMIT = 4000
 ONE_BY_ONE = 20
@@ -51,6 +55,7 @@ class ClaudeStream:
         self._answer = ""
         self._calls: dict[str, str] = {}  # the tool of each call that was not answered yet
         self._limit: LimitMet | None = None
+        self._fault: Fault = ""  # of the last message that was the CLI's and not its model's
         self._unread_told = 0
         self._unread = Unread(0, 0)
 
@@ -110,6 +115,8 @@ class ClaudeStream:
     def _assistant(self, event: dict[str, object]) -> Iterator[Event]:
         message = mapping(event.get("message"))
         content = message.get("content")
+        if message.get("model") == SYNTHETIC:
+            self._fault = FAULTS.get(text(event.get("error")), "")
         blocks = mappings([{"type": "text", "text": content}] if isinstance(content, str) else content)
         for block in blocks:
             if block.get("type") in TOOL_CALLS:
@@ -156,7 +163,13 @@ class ClaudeStream:
             tokens=self._usage.final(event),
             cost=cost if cost is None or cost >= 0 else None,
             turns=int(turns) if turns is not None and turns >= 0 else None,
+            fault=self._fault_of(event, error) if error and not ordinary else "",
         )
+
+    def _fault_of(self, event: dict[str, object], error: str) -> Fault:
+        if event.get("subtype") != "success":
+            return ""
+        return self._fault or faults.of_status(number(event.get("api_error_status"))) or faults.of_words(error)
 
     def _limit_met(self, limit: LimitMet | None) -> Iterator[Event]:
         if limit is None:

@@ -1,7 +1,7 @@
 """Any program as an agent: a command line from the configuration, plain text or claude's stream back."""
 
 import re
-from typing import Literal
+from typing import ClassVar, Literal
 
 from msgspec import Struct
 
@@ -9,7 +9,7 @@ from ralphloop.agents.claude_stream import ClaudeStream
 from ralphloop.agents.text_stream import TextStream
 from ralphloop.agents.words import checked_environment, checked_program, checked_words
 from ralphloop.core.errors import UsageProblem
-from ralphloop.core.ports import Call, Command, Parser
+from ralphloop.core.ports import Call, Command, Parser, Traits
 
 PROMPT_FILE = "{prompt_file}"
 MODEL = "{model}"
@@ -21,6 +21,7 @@ class CommandAgent(Struct, frozen=True, kw_only=True):
     Without a model the words with `{model}` are left out, and the option before a word that is nothing else.
     """
 
+    traits: ClassVar[Traits] = Traits(variables=("*",))
     name: str = "command"
     argv: tuple[str, ...]
     prompt: Literal["stdin", "file"] = "stdin"

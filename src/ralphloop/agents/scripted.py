@@ -2,12 +2,13 @@
 
 import sys
 from pathlib import Path
+from typing import ClassVar
 
 from msgspec import Struct
 
 from ralphloop.agents.claude import Claude
 from ralphloop.agents.words import checked_program, checked_words
-from ralphloop.core.ports import Call, Command
+from ralphloop.core.ports import Call, Command, Traits
 
 PLAYER = Path(__file__).parent.parent / "templates" / "scripted_agent.py"
 
@@ -15,6 +16,7 @@ PLAYER = Path(__file__).parent.parent / "templates" / "scripted_agent.py"
 class Scripted(Struct, frozen=True, kw_only=True):
     """Plays a script of actions, JSON or YAML; it speaks claude's stream."""
 
+    traits: ClassVar[Traits] = Traits(tells=("end", "tokens", "cost", "limits"), variables=("*",))
     name: str = "scripted"
     script: str
 

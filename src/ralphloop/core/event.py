@@ -1,6 +1,12 @@
 """What an agent's stream said: one closed union of frozen values, the same for every agent."""
 
+from typing import Literal
+
 from msgspec import Struct
+
+Fault = Literal[
+    "", "transient", "rate", "auth", "money"
+]  # what no agent can help: its model's or its account's trouble
 
 
 class Tokens(Struct, frozen=True):
@@ -76,6 +82,7 @@ class Finished(Struct, frozen=True, tag="finished"):
     tokens: Tokens | None = None
     cost: float | None = None
     turns: int | None = None
+    fault: Fault = ""  # what kind of error, when it is none of the agent's own
 
 
 class Unread(Struct, frozen=True, tag="unread"):

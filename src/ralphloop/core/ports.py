@@ -5,7 +5,7 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
-from ralphloop.core.event import Event
+from ralphloop.core.event import Event, Fault
 from ralphloop.core.story import Plan
 
 
@@ -26,6 +26,24 @@ class Call(Struct, frozen=True):
     skip_permissions: bool = False
     allowed_tools: str = ""
     model: str = ""
+    max_cost: float | None = None  # dollars; agents that can hold it are told
+
+
+Tells = Literal["end", "tokens", "cost", "limits"]
+
+
+class Traits(Struct, frozen=True):
+    """What is known of an agent CLI, whatever its settings."""
+
+    tried: tuple[str, ...] = ()  # the versions it was run with; none: written from its maker's documentation
+    tells: tuple[Tells, ...] = ()  # what its stream tells; one that tells its end and does not has failed
+    stdin: bool = True  # it takes the prompt there
+    caps_cost: bool = False  # it holds `max_cost` itself
+    version: tuple[str, ...] = ("--version",)
+    folder: tuple[str, str] = ("", "")  # the variable that moves its own folder, and where that lies otherwise
+    variables: tuple[str, ...] = ()  # of the environment, as patterns: what it needs to find its model and its account
+    exits: Mapping[int, Fault] = {}  # what an exit code tells when the stream tells nothing
+    install: str = ""  # how to get it
 
 
 class Finding(Struct, frozen=True):
@@ -57,6 +75,9 @@ class Agent(Protocol):
     def program(self) -> str:
         """What must be on PATH."""
         ...
+
+    @property
+    def traits(self) -> Traits: ...
 
     def command(self, call: Call) -> Command: ...
 
