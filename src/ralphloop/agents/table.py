@@ -30,6 +30,8 @@ def named(name: str, settings: Mapping[str, object]) -> Agent:
     """The agent of this name: one of the table, or a user's own whose settings say its `kind`."""
     given = dict(settings)
     kind = given.pop("kind", None)
+    for key in ("account", "model"):
+        _plain(name, key, given.pop(key, None))
     if kind is None:
         kind = _known(name)
     elif kind not in AGENTS:
@@ -38,6 +40,12 @@ def named(name: str, settings: Mapping[str, object]) -> Agent:
     settings_class = getattr(importlib.import_module(module), class_name)
     agent: Agent = _converted(name, given, settings_class)
     return agent
+
+
+def _plain(name: str, key: str, value: object) -> None:
+    """What every agent may be given beside its own settings: whose limits it uses, and its model."""
+    if value is not None and not (isinstance(value, str) and value.isprintable() and len(value) <= 200):
+        raise UsageProblem(f"agents.{name}.{key}: must be text on one line", f"write {key}: NAME")
 
 
 def _known(name: str) -> str:

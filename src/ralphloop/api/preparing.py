@@ -19,7 +19,7 @@ from ralphloop.engine import opening
 from ralphloop.engine.desk import read_plan
 from ralphloop.engine.preflight import Preflight as Preflight
 from ralphloop.engine.preflight import preflight
-from ralphloop.host import git
+from ralphloop.host import git, glance
 from ralphloop.host.files import read
 from ralphloop.host.git import Repository
 from ralphloop.host.places import Home, inside
@@ -48,10 +48,19 @@ class Prepared(Struct, frozen=True):
     feature: str
     config: Config
     source: Source
-    agent: Agent
+    agents: Mapping[str, Agent]  # the chain, the first choice first
     policy: Policy
     template: str
     taken: opening.Taken
+
+    @property
+    def agent(self) -> Agent:
+        """The first choice."""
+        return self.agents[self.config.chain[0]]
+
+    def agent_named(self, name: str) -> Agent:
+        """One of the chain, or another that a story wants."""
+        return self.agents.get(name) or agents.named(name, self.config.agent_settings(name))
 
     def preflight(self) -> Preflight:
         protected = self.config.get("protected_branches")
@@ -94,7 +103,8 @@ def prepare(request: Request) -> Prepared:
     feature = git.feature_of(repository.branch)
     config = load(home.root, Path(repository.worktree), request.settings)
     source = _source(config, repository.worktree, feature, taken)
-    policy = config.policy()
+    chain = {name: agents.named(name, config.agent_settings(name)) for name in config.chain}
+    policy = _handed(config, chain)
     if not source.file.startswith(f".ralph/{feature}/"):
         policy = replace(policy, archive=False)
     return Prepared(
@@ -103,7 +113,7 @@ def prepare(request: Request) -> Prepared:
         feature=feature,
         config=config,
         source=source,
-        agent=_agent(config),
+        agents=chain,
         policy=policy,
         template=_template(repository.worktree, feature, request.prompt),
         taken=taken,
@@ -131,9 +141,39 @@ def _nameable(repository: Repository) -> None:
         )
 
 
-def _agent(config: Config) -> Agent:
-    name = config.get("defaults.agent")
-    return agents.named(name, config.agent_settings(name))
+def _handed(config: Config, chain: Mapping[str, Agent]) -> Policy:
+    """The rules, with whose account and which model each agent uses."""
+    names = [*chain, *(name for name in config.agents if name not in chain)]
+    return replace(
+        config.policy(),
+        agents=tuple(chain),
+        accounts={name: _account(config, name, chain.get(name)) for name in names},
+        models={name: model for name in names if (model := _model(config, name))},
+    )
+
+
+def _model(config: Config, name: str) -> str:
+    """`--model` is for the first choice, whichever that is."""
+    setting = config.setting("claude.model")
+    told = setting.value and setting.origin.startswith("command line")
+    if told and name == config.chain[0]:
+        return str(setting.value)
+    own = config.agent_settings(name).get("model", "")
+    return str(own or (setting.value if config.agent_kind(name) == "claude" and not told else ""))
+
+
+def _account(config: Config, name: str, agent: Agent | None) -> str:
+    """As configured; else the agent with the folder that says who is signed in."""
+    own = config.agent_settings(name)
+    if own.get("account"):
+        return str(own["account"])
+    if config.get("limits.account") and name == config.chain[0]:
+        return str(config.get("limits.account"))
+    variable, usual = agent.traits.folder if agent is not None else ("", "")
+    given = dict(own.get("env") or {}).get(variable) or os.environ.get(variable, "") if variable else ""
+    if not given or Path(given).expanduser() == Path(usual).expanduser():
+        return config.agent_kind(name) if variable else name
+    return f"{config.agent_kind(name)}-{glance.digest(os.fsencode(given))[:6]}"
 
 
 def _source(config: Config, worktree: str, feature: str, taken: opening.Taken) -> Source:

@@ -8,6 +8,7 @@ from ralphloop.cli.options import (
     FOLDER,
     NUMBER,
     RUN_NAME,
+    SCOPED,
     TEXT,
     Argument,
     Command,
@@ -36,8 +37,23 @@ RUN_OPTIONS = (
         short="r", kind=NUMBER, metavar="CALLS", least=0, off=True, key="defaults.rate_limit_per_hour",
     ),
     Option("prompt", "a prompt of your own instead of the usual one", short="p", kind=FILE, metavar="FILE"),
-    Option("agent", "the agent to run (default claude)", kind=AGENT_NAME, metavar="NAME", key="defaults.agent"),
-    Option("model", "the model the agent is told to use", kind=TEXT, metavar="NAME", key="claude.model"),
+    Option(
+        "agent", "the agent to run (default claude); claude,codex: the next one while the first cannot",
+        kind=AGENT_NAME, metavar="NAME", key="defaults.agent",
+    ),
+    Option("model", "the model the first agent is told to use", kind=TEXT, metavar="NAME", key="claude.model"),
+    Option(
+        "max-cost", "dollars for the run; story=5,day=50 for a story, or the account's day",
+        kind=SCOPED, metavar="DOLLARS", key="budget.SCOPE_cost",
+    ),
+    Option(
+        "max-tokens", "tokens in and out for the run; story=…,day=… as well",
+        kind=SCOPED, metavar="COUNT", key="budget.SCOPE_tokens",
+    ),
+    Option(
+        "max-time", "minutes of agents at work, or 8h, for the run; story=…,day=… as well",
+        kind=SCOPED, metavar="TIME", key="budget.SCOPE_minutes",
+    ),
     Option(
         "pause", "seconds between iterations, or 2m (default 2)",
         kind=DURATION, metavar="TIME", least=0, key="defaults.pause_seconds",
@@ -69,6 +85,7 @@ COMMANDS = (
             ("ralph run -n 5 -t 30", "5 iterations of 30 minutes at most"),
             ("ralph run --dry-run", "only show what would happen"),
             ("ralph run --on-limit wait", "sleep until the usage limit is over"),
+            ("ralph run --max-cost 20,day=50", "at most $20 for this run, and $50 a day"),
         ),
     ),
     Command(

@@ -52,7 +52,13 @@ def _report(prepared: Prepared) -> dict[str, object]:
 
 def _command(prepared: Prepared) -> Command:
     policy = prepared.policy
-    call = Call("PROMPT", len(prepared.template), policy.skip_permissions, policy.allowed_tools, policy.model)
+    call = Call(
+        "PROMPT",
+        len(prepared.template),
+        policy.skip_permissions,
+        policy.allowed_tools,
+        policy.models.get(prepared.agent.name, ""),
+    )
     return prepared.agent.command(call)
 
 

@@ -35,6 +35,8 @@ def read(key: Key, raw: object) -> Any:
             return duration.seconds(raw, key.unit if isinstance(raw, str) else 1, zero=key.least == 0)
         case "choice":
             return _choice(key, text)
+        case "amount":
+            return _amount(key, text)
         case _:
             return _text(key, text)
 
@@ -53,6 +55,19 @@ def _count(key: Key, text: str) -> int:
     if not key.least <= number <= LARGEST:
         raise UsageProblem(f"must be from {key.least} to {LARGEST}, not {_shown(text)}", _example(key))
     return number
+
+
+def _amount(key: Key, text: str) -> float:
+    """Dollars."""
+    digits = text.removeprefix("$").strip()
+    try:
+        amount = float(digits) if len(digits) <= 30 else float("nan")
+    except ValueError:
+        amount = float("nan")
+    if not 0 < amount <= LARGEST:
+        more = " or off" if key.off else ""
+        raise UsageProblem(f"must be an amount in dollars above 0{more}, not {_shown(text)}", _example(key))
+    return amount
 
 
 def _choice(key: Key, text: str) -> str:
@@ -97,6 +112,10 @@ SAMPLES = {
     "claude.args": '[--max-turns, "50"]',
     "limits.account": "team-a",
     "source.file": "docs/tasks.md",
+    "defaults.fallback": "[codex]",
+    **{f"budget.{scope}_cost": "20" for scope in ("run", "story", "day")},
+    **{f"budget.{scope}_tokens": "5000000" for scope in ("run", "story", "day")},
+    **{f"budget.{scope}_minutes": "8h" for scope in ("run", "story", "day")},
 }
 
 

@@ -45,10 +45,17 @@ class Desk:
     """One run in hand. Only `emit` changes its state."""
 
     def __init__(
-        self, *, home: Home, folder: RunFolder, repository: Repository, source: Source, agent: Agent, template: str
+        self,
+        *,
+        home: Home,
+        folder: RunFolder,
+        repository: Repository,
+        source: Source,
+        agent_named: Callable[[str], Agent],
+        template: str,
     ) -> None:
         self.home, self.folder, self.repository = home, folder, repository
-        self.source, self.agent, self.template = source, agent, template
+        self.source, self.agent_named, self.template = source, agent_named, template
         self.git = Git(repository.worktree)
         self.state: RunState | None = None
         self.journal: Journal | None = None
@@ -84,8 +91,12 @@ class Desk:
         return Path(self.repository.worktree, self.now.start.source)
 
     @property
-    def account(self) -> Account:
-        return Account(self.home.account(self.now.policy.account or self.agent.name))
+    def agent(self) -> Agent:
+        """The one whose turn it is."""
+        return self.agent_named(self.now.agent)
+
+    def account(self, agent: str) -> Account:
+        return Account(self.home.account(self.now.policy.accounts.get(agent) or agent))
 
     @property
     def refs(self) -> str:

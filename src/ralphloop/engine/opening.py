@@ -3,6 +3,7 @@
 import asyncio
 import os
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -39,7 +40,8 @@ class Order(Struct, frozen=True):
     repository: Repository
     feature: str
     source: Source
-    agent: Agent
+    agents: tuple[str, ...]  # the chain, the first choice first
+    agent_named: Callable[[str], Agent]
     policy: Policy
     template: str
     reset_breakers: bool = False
@@ -215,7 +217,7 @@ async def open_run(order: Order, locks: list[Lock], taken: Taken, hear: Hear) ->
         folder=folder,
         repository=order.repository,
         source=order.source,
-        agent=order.agent,
+        agent_named=order.agent_named,
         template=order.template,
     )
     desk.locks, desk.hear = locks, hear
@@ -224,7 +226,7 @@ async def open_run(order: Order, locks: list[Lock], taken: Taken, hear: Hear) ->
     if taken.state is not None:
         wishes.forget(folder.asked, before=now - 1)
         desk.state = taken.state
-        desk.emit(Resumed(now, order.agent.name, order.policy, ended, order.reset_breakers))
+        desk.emit(Resumed(now, order.agents[0], order.policy, ended, order.reset_breakers))
     else:
         desk.emit(_started(order, folder, now))
     return desk
@@ -238,7 +240,7 @@ def _started(order: Order, folder: RunFolder, now: float) -> Started:
         feature=order.feature,
         branch=order.repository.branch,
         source=order.source.file,
-        agent=order.agent.name,
+        agent=order.agents[0],
         policy=order.policy,
         head=order.repository.head,
         description=_description(order),

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from ralphloop.core.attempt import Attempt, follow, sealed
 from ralphloop.core.claim import error_in
-from ralphloop.core.event import Event, Unread
-from ralphloop.core.ports import Call, Command, Parser
+from ralphloop.core.event import Event, Spent, Unread
+from ralphloop.core.ports import Call, Command, Parser, Traits
 from ralphloop.core.state import RunState
 from ralphloop.engine.desk import Desk
 from ralphloop.host import process
@@ -23,6 +23,8 @@ class Reading:
     def __init__(self, desk: Desk, parser: Parser) -> None:
         self.desk, self.parser = desk, parser
         self.attempt = Attempt()
+        self.most_tokens: int | None = None
+        self.overspent = False
         self.unread = ""  # the beginning of what was no event: an agent's complaint, when it could not even start
 
     def feed(self, data: bytes) -> bool:
@@ -37,6 +39,8 @@ class Reading:
 
     def _take(self, event: Event) -> None:
         self.attempt = follow(self.attempt, event)
+        if isinstance(event, Spent) and self.most_tokens is not None and event.tokens.used >= self.most_tokens:
+            self.overspent = True
         if isinstance(event, Unread) and len(self.unread) < UNREAD_KEPT:
             self.unread += event.sample + "\n"
         self.desk.tell(event)
@@ -52,8 +56,10 @@ async def attempt(desk: Desk, n: int) -> Attempt:
         return Attempt(end="stopped")
     desk.attended = n
     policy = desk.now.policy
+    allowed = desk.now.reserved.allowed if desk.now.reserved else None
+    reading.most_tokens = allowed.tokens if allowed else None
     bounds = process.Bounds(
-        timeout=policy.timeout,
+        timeout=min(policy.timeout, allowed.seconds) if allowed and allowed.seconds else policy.timeout,
         silence=policy.silence,
         kill_grace=policy.kill_grace,
         result_grace=policy.result_grace,
@@ -70,6 +76,7 @@ async def attempt(desk: Desk, n: int) -> Attempt:
         read=reading.feed,
         stop=desk.stop,
         beat=desk.take_wishes,
+        enough=lambda: reading.overspent,
     )
     told = reading.attempt.finished  # a stream that tells its own end has done so by now
     reading.close()
@@ -84,19 +91,22 @@ async def attempt(desk: Desk, n: int) -> Attempt:
         leftovers=ended.leftovers,
         error=reading.attempt.error or ended.problem,
     )
-    return sealed(_read_by_exit(got, reading.unread), policy.promise, _prompt(desk, n))
+    got = _read_by_exit(got, reading.unread, desk.agent.traits)
+    return sealed(got, policy.promise, _prompt(desk, n))
 
 
-def _read_by_exit(attempt: Attempt, unread: str) -> Attempt:
+def _read_by_exit(attempt: Attempt, unread: str, traits: Traits) -> Attempt:
     """A session that ended badly without saying so in its stream has failed all the same."""
-    if attempt.end != "natural" or attempt.error:
-        return attempt
-    if attempt.signal:
-        return replace(attempt, error=f"the agent was killed by signal {attempt.signal}")
-    if attempt.exit_code and not attempt.finished:
-        return replace(
-            attempt, error=error_in(unread) or unread or f"exit code {attempt.exit_code} without a last word"
-        )
+    code = attempt.exit_code or 0
+    if attempt.end == "natural" and not attempt.error:
+        if attempt.signal:
+            return replace(attempt, error=f"the agent was killed by signal {attempt.signal}")
+        if code and not attempt.finished:
+            attempt = replace(attempt, error=error_in(unread) or unread or f"exit code {code} without a last word")
+        elif "end" in traits.tells and not attempt.finished:
+            attempt = replace(attempt, error="it ended without a last word")
+    if attempt.error and not attempt.fault and code in traits.exits:
+        attempt = replace(attempt, fault=traits.exits[code])
     return attempt
 
 
@@ -131,14 +141,15 @@ def _prompt(desk: Desk, n: int) -> str:
 def _command(desk: Desk, n: int) -> Command:
     state = desk.now
     prompt = desk.folder.prompt(n)
-    policy = state.policy
+    policy, reserved = state.policy, state.reserved
     command = desk.agent.command(
         Call(
             prompt_file=str(prompt),
             prompt_size=prompt.stat().st_size,
             skip_permissions=policy.skip_permissions,
             allowed_tools=policy.allowed_tools,
-            model=policy.model,
+            model=reserved.model if reserved else "",
+            max_cost=reserved.allowed.cost if reserved and reserved.allowed else None,
         )
     )
     return replace(command, env={**surroundings(state), **command.env})

@@ -151,6 +151,7 @@ def _source(desk: Desk) -> Source:
     notes += [f"{story} was added to the stories" for story in change.added[:20]]
     notes += [f"{story} was added with its mark set, which does not count" for story in invented[:20]]
     notes += [f"{story}: its title or criteria were changed" for story in change.reworded[:20]]
+    notes += [f"{story}: another agent or model was chosen for it" for story in change.rehanded[:20]]
     notes += [f"{story} was handed to a person; it is still to be built" for story in change.excused]
     if change.removed or change.excused or change.unmarked or invented:
         healed = desk.source.heal(good, left) if change.removed or change.excused else left

@@ -171,8 +171,10 @@ def _explain(error: Exception, command: Command, cwd: str) -> str:
 class _Watch:
     """Follows a running child until it ends or must be ended."""
 
-    def __init__(self, bounds: Bounds, tail: Tail, family: Family, stop: asyncio.Event) -> None:
-        self._bounds, self._tail, self._family, self._stop = bounds, tail, family, stop
+    def __init__(
+        self, bounds: Bounds, tail: Tail, family: Family, stop: asyncio.Event, enough: Callable[[], bool]
+    ) -> None:
+        self._bounds, self._tail, self._family, self._stop, self._enough = bounds, tail, family, stop, enough
         self._began = self._last_news = self._last_beat = time.monotonic()
         self._result_at: float | None = None
         self._scan_after = FIRST_SCAN
@@ -193,6 +195,8 @@ class _Watch:
                 return "natural"
             if self._stop.is_set():
                 return "stopped"
+            if self._enough():
+                return "overspent"
             late, deadline = self._deadline()
             if now >= deadline:
                 return late
@@ -235,8 +239,12 @@ async def run(
     read: Callable[[bytes], bool],
     stop: asyncio.Event,
     beat: Callable[[], None] | None = None,
+    enough: Callable[[], bool] = lambda: False,
 ) -> Ended:
-    """Runs a command to its end. `read` gets what it writes and says whether that held its last word."""
+    """Runs a command to its end. `read` gets what it writes and says whether that held its last word.
+
+    `enough` says that what it may spend is used up.
+    """
     adopt_orphans()
     began = time.monotonic()
     with ExitStack() as open_files:
@@ -250,7 +258,7 @@ async def run(
         grace = bounds.kill_grace
         try:
             with _Exit(child) as ending:
-                end = await _Watch(bounds, tail, family, stop).over(ending, read, beat)
+                end = await _Watch(bounds, tail, family, stop, enough).over(ending, read, beat)
             grace = min(grace, FLOOD_GRACE) if end == "flooded" else grace
         finally:
             leftovers = await family.end(grace)
