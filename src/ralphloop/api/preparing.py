@@ -67,6 +67,7 @@ class Prepared(Struct, frozen=True):
         found = preflight(self.repository, self.feature, self.source, self.agent, protected)
         where = self.home, self.repository.worktree, self.feature
         findings = tuple(notices.explained(finding, *where) for finding in found.findings)
+        findings += tuple(notices.strangers(self.plan(), self.config, self.repository.worktree))
         return replace(found, findings=findings, notices=self.notices)
 
     @property
