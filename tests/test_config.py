@@ -20,7 +20,7 @@ from ralphloop.config import Config, load, plain, shown
 from ralphloop.config.document import ALIASES, DEEPEST, LARGEST
 from ralphloop.config.table import BY_NAME, KEYS
 from ralphloop.core.errors import NOT_DONE, USAGE, Problem, UsageProblem
-from ralphloop.core.policy import CheckRule, Policy, PromptRule
+from ralphloop.core.policy import Bound, CheckRule, Policy, PromptRule
 
 Folders = tuple[Path, Path]
 
@@ -61,8 +61,11 @@ def test_built_in_is_the_policy_s_own(tmp_path: Path) -> None:
 
 def test_every_field_of_the_policy_has_a_key() -> None:
     fields = {key.field for key in KEYS if key.field}
-    own = {*Policy.__struct_fields__} - {"junk", "checks", "prompt"}
-    assert fields == own | {f"prompt.{field}" for field in PromptRule.__struct_fields__}
+    own = {*Policy.__struct_fields__} - {"junk", "checks", "prompt", "budget"}
+    own -= {"agents", "accounts", "models"}  # made of the sections of the agents
+    bounds = {f"budget.{scope}.{field}" for scope in ("run", "story", "day") for field in Bound.__struct_fields__}
+    attempt = {"budget.attempt.cost", "budget.attempt.tokens"}
+    assert fields == own | bounds | attempt | {f"prompt.{field}" for field in PromptRule.__struct_fields__}
 
 
 def test_missing_and_empty_files_are_nothing(folders: Folders) -> None:

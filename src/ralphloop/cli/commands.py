@@ -38,7 +38,7 @@ RUN_OPTIONS = (
     ),
     Option("prompt", "a prompt of your own instead of the usual one", short="p", kind=FILE, metavar="FILE"),
     Option(
-        "agent", "the agent to run (default claude); claude,codex: the next one while the first cannot",
+        "agent", "the agent to run (default claude), or several in turn, as claude,codex",
         kind=AGENT_NAME, metavar="NAME", key="defaults.agent",
     ),
     Option("model", "the model the first agent is told to use", kind=TEXT, metavar="NAME", key="claude.model"),
@@ -47,11 +47,11 @@ RUN_OPTIONS = (
         kind=SCOPED, metavar="DOLLARS", key="budget.SCOPE_cost",
     ),
     Option(
-        "max-tokens", "tokens in and out for the run; story=…,day=… as well",
+        "max-tokens", "tokens in and out for the run; story=COUNT, day=COUNT too",
         kind=SCOPED, metavar="COUNT", key="budget.SCOPE_tokens",
     ),
     Option(
-        "max-time", "minutes of agents at work, or 8h, for the run; story=…,day=… as well",
+        "max-time", "minutes of agents at work, or 8h, for the run; story=TIME, day=TIME too",
         kind=SCOPED, metavar="TIME", key="budget.SCOPE_minutes",
     ),
     Option(
