@@ -89,6 +89,7 @@ class Row(Struct, frozen=True):
     cost: float | None
     estimated: bool  # some of the cost comes from the table of prices
     unpriced: int
+    unpriced_models: tuple[str, ...]
     models: tuple[str, ...]
     agents: tuple[str, ...]
     first: float
@@ -165,6 +166,7 @@ def _row(key: str, parts: Parts, prices: Mapping[str, Price]) -> Row:
         sum(known) if known else None,
         any(cost is not None and not told for (_, _, told), cost in costs.items()),
         unpriced,
+        tuple(sorted({name[1] for name in present if costs[name] is None and name[1]})),
         tuple(sorted({model for _, model, _ in present if model})),
         tuple(sorted({agent for agent, _, _ in present})),
         min((part.first for part in present.values()), default=0) * SLOT,
@@ -192,6 +194,7 @@ def summed(rows: Iterable[Row]) -> Row:
         sum(costs) if costs else None,
         any(row.estimated for row in every),
         sum(row.unpriced for row in every),
+        tuple(sorted({model for row in every for model in row.unpriced_models})),
         tuple(sorted({model for row in every for model in row.models})),
         tuple(sorted({agent for row in every for agent in row.agents})),
         min((row.first for row in every), default=0),

@@ -21,6 +21,7 @@ class Shelf(Struct, frozen=True):
 
     reader: Reader
     folders: tuple[str, ...]
+    files: str = ""  # a narrower pattern than the reader's own
 
 
 class Trouble(Struct, frozen=True):
@@ -91,7 +92,7 @@ def look(shelves: Sequence[Shelf], cache: Path | None) -> Sessions:
 
 def _named(shelves: Sequence[Shelf]) -> str:
     """Other folders have an index of their own: what is missing here is not gone there."""
-    return glance.digest(repr([(one.reader.name, one.folders) for one in shelves]).encode())
+    return glance.digest(repr([(one.reader.name, one.folders, one.files) for one in shelves]).encode())
 
 
 class _Answer(Struct, array_like=True):
@@ -135,7 +136,7 @@ def _listed(shelf: Shelf, troubles: list[Trouble]) -> Iterator[tuple[str, Stamp]
     """Every file once, though folders may be links to one another."""
     for folder in dict.fromkeys(os.path.realpath(one) for one in shelf.folders):
         complain = _complaining(troubles, folder)
-        for entry in session_folders.found(folder, shelf.reader.files, complain):
+        for entry in session_folders.found(folder, shelf.files or shelf.reader.files, complain):
             try:
                 yield entry.path, session_file.stamp_of(entry.path, shelf.reader, entry.stat())
             except FileNotFoundError:

@@ -8,7 +8,8 @@ from ralphloop.agents.sessions.opencode import Opencode
 from ralphloop.agents.sessions.qwen import Qwen
 from ralphloop.core.session_file import Reader
 
-READERS: tuple[Reader, ...] = (Claude(), Codex(), Gemini(), Opencode(), Copilot(), Qwen())
+CLAUDE: Reader = Claude()
+READERS: tuple[Reader, ...] = (CLAUDE, Codex(), Gemini(), Opencode(), Copilot(), Qwen())
 
 
 def reader_of(agent: str) -> Reader | None:
