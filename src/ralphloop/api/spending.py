@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Mapping
-from glob import escape
 from pathlib import Path
 from typing import get_args
 
@@ -52,7 +51,8 @@ def of_claude(since: float, project: str = "", folder: str = ".") -> Usage:
     """What Claude Code alone has used; `project` is a folder below its `projects`."""
     if "/" in project or project in (".", ".."):
         raise UsageProblem(f"{project:.80} is not the name of a folder", "`ls ~/.claude/projects` shows them")
-    narrowed = f"projects/{escape(project)}/**/*.jsonl" if project else ""
+    name = "".join(f"[{letter}]" if letter in "*?[" else letter for letter in project)
+    narrowed = f"projects/{name}/**/*.jsonl" if project else ""
     (shelf,) = shelves((CLAUDE,))
     return of_shelves([Shelf(shelf.reader, shelf.folders, narrowed)], since, None, "model", prices(folder))
 

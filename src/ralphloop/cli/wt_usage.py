@@ -84,7 +84,9 @@ def _used(parsed: Parsed) -> int:
     else:
         _show(told)
     if not found.files:
-        talk(f"warning: no session file of Claude Code was found in {', '.join(map(clean, found.folders))}")
+        within = clean(str(parsed.options.get("project-dir", "")))
+        places = ", ".join(f"{clean(folder)}/projects/{within}".rstrip("/") for folder in found.folders)
+        talk(f"warning: no session file of Claude Code was found in {places}")
     for trouble in found.troubles:
         talk(f"warning: {clean(trouble.path)}: {clean(trouble.why)}")
     return DONE if found.whole else NOT_DONE
