@@ -19,6 +19,7 @@ from ralphloop.host.sessions import Shelf, Trouble, look
 Key = Callable[[str, Who, int], str]
 ELSEWHERE = "(not started by ralph)"
 UNKNOWN = "(unknown)"
+NOBODY = Who("", "", "", False)
 WAYS = get_args(By)
 
 
@@ -67,8 +68,10 @@ def of_shelves(
 ) -> Usage:
     troubles: list[Trouble] = []
     sessions = look(found, Path(glance.home(), "cache", "usage"))
-    portions = sessions.portions(since, float("inf") if until is None else until)
-    rows = grouped(portions, _key(by, troubles), costs)
+    key = _key(by, troubles)
+    split = (lambda slot: key("", NOBODY, slot)) if by == "day" else None
+    portions = sessions.portions(since, float("inf") if until is None else until, split)
+    rows = grouped(portions, key, costs)
     rows.sort(key=lambda row: (row.key,) if by == "day" else (-row.all_tokens, row.key))
     folders = tuple(folder for shelf in found for folder in shelf.folders)
     told = (*sessions.troubles, *troubles)

@@ -33,4 +33,4 @@ def midnight(now: float, days_before: int = 0) -> float:
 
 
 def day(at: float) -> str:
-    return datetime.fromtimestamp(at).strftime("%Y-%m-%d")
+    return datetime.fromtimestamp(at).isoformat()[:10]

@@ -1,5 +1,6 @@
 """Sums of what was used: small buckets of time that any grouping is made of, and the groups themselves."""
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal
 
@@ -23,10 +24,10 @@ class Who(Struct, frozen=True, array_like=True, gc=False):
 
 
 class Bucket(Struct, array_like=True, gc=False):
-    """What one of them used in one slot of time."""
+    """What one of them used from one slot of time to another."""
 
     slot: int
-    who: int  # an index
+    last: int
     answers: int = 0
     input: int = 0
     output: int = 0
@@ -46,13 +47,6 @@ class Bucket(Struct, array_like=True, gc=False):
         self.cost += sign * (use.cost or 0.0)
 
 
-class Sums(Struct, frozen=True, array_like=True):
-    """The buckets of one session file."""
-
-    whose: list[Who] = []
-    buckets: list[Bucket] = []
-
-
 class Portion(Struct, frozen=True, gc=False):
     """A bucket with its agent, to be counted in or, when it was counted twice, out again."""
 
@@ -61,23 +55,69 @@ class Portion(Struct, frozen=True, gc=False):
     bucket: Bucket
 
 
+class Sums(Struct, frozen=True, array_like=True):
+    """What one session file comes to, in columns: every run reads those of all files, and few of them change."""
+
+    whose: list[Who] = []
+    ends: list[int] = []  # behind the last row of each
+    counts: bytes = b""  # a column after the other: slot, answers, and the five kinds of tokens
+    costs: bytes = b""
+
+    @property
+    def slots(self) -> memoryview:
+        return memoryview(self.counts)[: len(self.costs)].cast("q")
+
+    def buckets(self, first: int, end: int, split: Callable[[int], str] | None) -> Iterator[tuple[Who, Bucket]]:
+        """What lies in these slots, as few buckets as can be; one never holds two of what `split` tells apart."""
+        height = len(self.costs) // 8
+        if not height:
+            return
+        cells = memoryview(self.counts).cast("q").tolist()
+        costs = memoryview(self.costs).cast("d").tolist()
+        slots, *columns = (cells[at : at + height] for at in range(0, len(cells), height))
+        least, most = min(slots), max(slots)
+        together = first <= least and most < end and (split is None or split(least) == split(most))
+        start = 0
+        for who, stop in zip(self.whose, self.ends, strict=True):
+            if together:
+                answers, input, output, read, written, hour = [sum(column[start:stop]) for column in columns]
+                cost = sum(costs[start:stop])
+                yield who, Bucket(slots[start], slots[stop - 1], answers, input, output, read, written, hour, cost)
+            else:
+                for at in range(start, stop):
+                    if first <= slots[at] < end:
+                        answers, input, output, read, written, hour = [column[at] for column in columns]
+                        yield who, Bucket(slots[at], slots[at], answers, input, output, read, written, hour, costs[at])
+            start = stop
+
+
 class Summing:
     """Sums that grow with each use."""
 
     def __init__(self, sums: Sums | None = None) -> None:
-        self._whose = {who: at for at, who in enumerate(sums.whose)} if sums else {}
-        self._buckets = {(one.slot, one.who): one for one in sums.buckets} if sums else {}
+        self._buckets: dict[Who, dict[int, Bucket]] = {}
+        for who, bucket in sums.buckets(-(1 << 62), 1 << 62, str) if sums is not None else ():
+            self._buckets.setdefault(who, {})[bucket.slot] = bucket
 
     def add(self, use: Use, sign: int = 1) -> None:
-        who = Who(use.session, use.project, use.model, use.cost is not None)
-        place = int(use.at // SLOT), self._whose.setdefault(who, len(self._whose))
-        bucket = self._buckets.get(place)
+        buckets = self._buckets.setdefault(Who(use.session, use.project, use.model, use.cost is not None), {})
+        slot = int(use.at // SLOT)
+        bucket = buckets.get(slot)
         if bucket is None:
-            bucket = self._buckets[place] = Bucket(*place)
+            bucket = buckets[slot] = Bucket(slot, slot)
         bucket.add(use, sign)
 
     def sums(self) -> Sums:
-        return Sums(list(self._whose), [one for one in self._buckets.values() if one.answers])
+        whose, ends, rows = [], [], []
+        for who, buckets in self._buckets.items():
+            told = [buckets[slot] for slot in sorted(buckets) if buckets[slot].answers]
+            if told:
+                rows += told
+                whose.append(who)
+                ends.append(len(rows))
+        names = ("slot", "answers", "input", "output", "cache_read", "cache_write", "written_1h")
+        counts = array("q", (getattr(row, name) for name in names for row in rows))
+        return Sums(whose, ends, counts.tobytes(), array("d", (row.cost for row in rows)).tobytes())
 
 
 class Row(Struct, frozen=True):
@@ -123,8 +163,8 @@ class _Part:
         self.cost += one.cost
         if one.slot < self.first:
             self.first = one.slot
-        if one.slot > self.last:
-            self.last = one.slot
+        if one.last > self.last:
+            self.last = one.last
 
     @property
     def tokens(self) -> Tokens:

@@ -12,7 +12,7 @@ from ralphloop.core.session_file import Reader, Thread, Use
 from ralphloop.core.usage import Summing, Sums
 from ralphloop.host.pieces import Pieces, mark, rows
 
-RECENT = 16  # answers that can still get a line; one to an older answer has the file read anew
+RECENT = 6  # answers that can still get a line; one to an older answer has the file read anew
 RACY = 2_000_000_000  # nanoseconds within which a second change may leave the same times behind
 FOLDER_NAME_LIMIT = 64 << 10
 

@@ -13,6 +13,7 @@ from ralphloop.host import crew, doubles, glance, session_file, session_folders,
 from ralphloop.host.session_file import Entry, Stamp
 from ralphloop.host.session_index import Index
 
+FAR = 1e12  # seconds
 WORTH_A_PROCESS = 48 << 20  # bytes to read
 
 
@@ -40,32 +41,30 @@ class Sessions(Struct):
     troubles: list[Trouble]
     files: int = 0
 
-    def portions(self, since: float = 0, until: float = float("inf")) -> Iterator[Portion]:
+    def portions(
+        self, since: float = 0, until: float = float("inf"), split: Callable[[int], str] | None = None
+    ) -> Iterator[Portion]:
         """What was used between two moments. A slot that a moment cuts is read anew from the file, to the second."""
+        first, end = -int(-since // SLOT), int(min(until, FAR) // SLOT)
+        cut = {int(at // SLOT) for at in (since, min(until, FAR)) if at % SLOT}
         lost = doubles.lost(self.index)
         for agent, entries in self.index.entries.items():
             for entry in entries.values():
-                cut = False
-                for bucket in entry.sums.buckets:
-                    start = bucket.slot * SLOT
-                    if since <= start and start + SLOT <= until:
-                        yield Portion(agent, entry.sums.whose[bucket.who], bucket)
-                    elif start < until and since < start + SLOT:
-                        cut = True
-                again = [use for use in lost.get(entry.path, ()) if _within(use, since, until)]
+                for who, bucket in entry.sums.buckets(first, end, split):
+                    yield Portion(agent, who, bucket)
+                again = (use for use in lost.get(entry.path, ()) if since <= use.at < until)
                 yield from (_portion(agent, use, -1) for use in again)
-                if cut:
-                    yield from self._of_cut_slots(agent, entry, since, until)
+                if cut and not cut.isdisjoint(entry.sums.slots):
+                    yield from self._of_slots(cut, agent, entry, since, until)
 
-    def _of_cut_slots(self, agent: str, entry: Entry, since: float, until: float) -> Iterator[Portion]:
+    def _of_slots(self, slots: set[int], agent: str, entry: Entry, since: float, until: float) -> Iterator[Portion]:
         try:
             uses = session_file.uses(entry, self.readers[agent])
         except OSError as error:
             self.troubles.append(_trouble(entry.path, error))
             return
         for use in uses:
-            start = use.at // SLOT * SLOT
-            if since <= use.at < until and not (since <= start and start + SLOT <= until):
+            if since <= use.at < until and use.at // SLOT in slots:
                 yield _portion(agent, use, 1)
 
 
@@ -166,11 +165,8 @@ def _unread(entry: Entry) -> Trouble:
     return Trouble(entry.path, "some lines that should tell what was used cannot be read", entry.unread)
 
 
-def _within(use: Use, since: float, until: float) -> bool:
-    return since <= use.at < until
-
-
 def _portion(agent: str, use: Use, sign: int) -> Portion:
-    bucket = Bucket(int(use.at // SLOT), 0)
+    slot = int(use.at // SLOT)
+    bucket = Bucket(slot, slot)
     bucket.add(use, sign)
     return Portion(agent, Who(use.session, use.project, use.model, use.cost is not None), bucket)
