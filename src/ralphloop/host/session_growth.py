@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ralphloop.core.event import Tokens
 from ralphloop.core.session_file import Reader, Thread, Use
@@ -18,12 +18,10 @@ def recorded(reader: Reader, config_folder: str, worktree: str, session: str, si
 
     Without the name of the session, every one in this worktree is meant.
     """
-    found = _uses(reader, config_folder, reader.files_of(worktree), since)
-    mine = [use for use in found if _is_of(use, session, worktree) and use.at >= since]
-    if not mine and session and reader.files_of(worktree) != reader.files:
+    mine = _uses(reader, config_folder, _pattern(reader, worktree), since, lambda use: _is_of(use, session, worktree))
+    if not mine and session and _pattern(reader, worktree) != reader.files:
         # the agent may have named the project's folder otherwise
-        found = _uses(reader, config_folder, reader.files, since)
-        mine = [use for use in found if use.session == session and use.at >= since]
+        mine = _uses(reader, config_folder, reader.files, since, lambda use: use.session == session)
     total = Tokens()
     for use in mine:
         total += use.tokens
@@ -33,7 +31,7 @@ def recorded(reader: Reader, config_folder: str, worktree: str, session: str, si
 def size_of(reader: Reader, config_folder: str, worktree: str) -> int:
     """Bytes of the session files of this project and of no other; what cannot be read is left out both times."""
     total = 0
-    for path in _paths(reader, config_folder, reader.files_of(worktree), 0):
+    for path in _paths(reader, config_folder, _pattern(reader, worktree), 0):
         try:
             if reader.query:
                 total += sum(_size_of_rows(reader, path, worktree))
@@ -44,6 +42,11 @@ def size_of(reader: Reader, config_folder: str, worktree: str) -> int:
     return total
 
 
+def _pattern(reader: Reader, worktree: str) -> str:
+    """Agents name a project by the folder they find themselves in, whatever link led there."""
+    return reader.files_of(os.path.realpath(worktree))
+
+
 def _is_of(use: Use, session: str, worktree: str) -> bool:
     return use.session == session if session else use.project in _names(worktree)
 
@@ -52,15 +55,17 @@ def _names(worktree: str) -> tuple[str, str]:
     return worktree, os.path.realpath(worktree)
 
 
-def _uses(reader: Reader, folder: str, pattern: str, since: float) -> list[Use]:
+def _uses(reader: Reader, folder: str, pattern: str, since: float, wanted: Callable[[Use], bool]) -> list[Use]:
     found: dict[int, Use] = {}
     for path in _paths(reader, folder, pattern, since - EARLY):
         try:
-            for use in session_file.all_uses(path, reader):
-                before = found.get(use.key)
-                found[use.key] = use if before is None else reader.keep(before, use)
+            uses = session_file.all_uses(path, reader)
         except OSError:
             continue
+        for use in uses:
+            if use.at >= since and wanted(use):
+                before = found.get(use.key)
+                found[use.key] = use if before is None else reader.keep(before, use)
     return list(found.values())
 
 

@@ -77,13 +77,20 @@ class Claude:
             size = message.usage.size
             if not size[0]:
                 continue
-            key = f"{message.id}:{told.requestId or ''}" if message.id else f":{told.uuid}:{told.timestamp}:{size}"
+            key = _key(told, message)
             before = found.get(key)
             if before is None or size > before[2]:
                 found[key] = told, message, size
         uses = [_use(key, line, message) for key, (line, message, _) in found.items()]
         known = [use for use in uses if use is not None]
         return Taken(known, thread, unread + len(uses) - len(known))
+
+
+def _key(line: _Line, message: _Message) -> str:
+    """An answer that came through somebody else's server has no request, and an id that others may have as well."""
+    if message.id:
+        return f"{message.id}:{line.requestId or line.sessionId}"
+    return f":{line.sessionId}:{line.uuid}:{line.timestamp}"
 
 
 def _use(key: str, line: _Line, message: _Message) -> Use | None:
