@@ -21,6 +21,7 @@ YES = Option("yes", "do it without asking", short="y")
 RUN = Argument("RUN", "a run as `ralph list` names it; by default that of this worktree", kind=RUN_NAME)
 OF_RUN = Option("run", "a run as `ralph list` names it", kind=RUN_NAME, metavar="RUN")
 SHELLS = ("bash", "zsh", "fish")
+USAGE_BY = ("day", "session", "model", "project", "agent", "story", "run")
 ON_LIMIT = ("ask", "wait", "exit")
 
 RUN_OPTIONS = (
@@ -120,6 +121,26 @@ COMMANDS = (
     Command(
         "list", "list the runs of this repository",
         options=(Option("all", "of every repository"), Option("names", "only their names, one a line"), JSON),
+    ),
+    Command(
+        "usage", "show the tokens and the cost of every agent on this machine",
+        options=(
+            Option("since", "from this day or moment on, or so long ago", kind=TEXT, metavar="TIME"),
+            Option("until", "up to this moment, or to the end of this day", kind=TEXT, metavar="TIME"),
+            Option("today", "since midnight"),
+            Option("week", "the last 7 days, today among them"),
+            Option("month", "the last 30 days; so it is without any of these"),
+            Option("by", "what makes a row (default day)", kind=CHOICE, choices=USAGE_BY, metavar="WHAT"),
+            JSON,
+        ),
+        more=f"WHAT is one of {', '.join(USAGE_BY)}. Read from the session files of claude, codex, gemini, opencode,"
+        " copilot and qwen, each answer counted once. Ends with 1 when a file cannot be read, and names it.",
+        examples=(
+            ("ralph usage", "the last 30 days, day by day"),
+            ("ralph usage --since 2026-01-01 --by project", "where it went this year"),
+            ("ralph usage --since 5h --by model", "the last five hours"),
+            ("ralph usage --today --by story", "what each story of your runs took"),
+        ),
     ),
     Command(
         "validate", "look at branch, feature folder and files, and run nothing",

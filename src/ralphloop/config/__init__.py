@@ -9,10 +9,11 @@ from msgspec import Struct
 from ralphloop.agents.table import named
 from ralphloop.config.document import document
 from ralphloop.config.layer import settings
-from ralphloop.config.table import AGENT_KINDS, AGENTS, BY_NAME, CHECKS, KEYS, Key, Setting, advice
+from ralphloop.config.table import AGENT_KINDS, AGENTS, BY_NAME, CHECKS, KEYS, PRICES, Key, Setting, advice
 from ralphloop.config.values import plain, read, shown
 from ralphloop.core.errors import UsageProblem
 from ralphloop.core.policy import Bound, Budget, CheckRule, Policy, PromptRule
+from ralphloop.core.price import TABLE, Price
 
 __all__ = ["Config", "Setting", "load", "plain", "shown"]
 
@@ -55,6 +56,12 @@ class Config(Struct, frozen=True):
     def agent_kind(self, name: str) -> str:
         return str(self.agent_settings(name).get("kind", name))
 
+    @property
+    def prices(self) -> dict[str, Price]:
+        """What tokens cost: the table of the package, and over it what the user configured."""
+        own = {s.key.removeprefix(f"{PRICES}."): s.value for s in self.settings if isinstance(s.value, Price)}
+        return {**TABLE, **own}
+
     def policy(self) -> Policy:
         """The rules of a run."""
         fields: dict[str, dict[str, Any]] = {}
@@ -85,7 +92,7 @@ def load(home: Path, worktree: Path | None, overrides: Mapping[str, tuple[Any, s
         held |= {setting.key: setting for setting in settings(layer)} if layer else {}
     for name, (value, option) in _spread(overrides or {}).items():
         held[name] = _overridden(name, value, option)
-    ranks = {name: rank for rank, name in enumerate([*BY_NAME, CHECKS, AGENTS])}
+    ranks = {name: rank for rank, name in enumerate([*BY_NAME, CHECKS, AGENTS, PRICES])}
     # the sort is stable: checks and agents stay in the order in which they were first named
     ordered = sorted(held.values(), key=lambda s: ranks.get(s.key, ranks.get(s.key.split(".")[0], 0)))
     config = Config(tuple(ordered))

@@ -7,7 +7,8 @@ import yaml
 
 from ralphloop.agents.table import named
 from ralphloop.config.document import PREFIX, Document, nothing
-from ralphloop.config.table import AGENT_KINDS, AGENTS, BY_NAME, CHECKS, SECTIONS, TOP, Setting, advice
+from ralphloop.config.prices import prices
+from ralphloop.config.table import AGENT_KINDS, AGENTS, BY_NAME, CHECKS, PRICES, SECTIONS, TOP, Setting, advice
 from ralphloop.config.values import NO, YES, read
 from ralphloop.core import duration
 from ralphloop.core.errors import UsageProblem
@@ -26,6 +27,8 @@ def settings(document: Document) -> list[Setting]:
             found += _checks(document, value)
         elif name == AGENTS:
             found += _agents(document, value)
+        elif name == PRICES:
+            found += prices(document, value)
         elif name in SECTIONS:
             for inner, inner_node, inner_value in document.pairs(value, name):
                 found.append(_setting(document, f"{name}.{inner}", inner_node, inner_value))

@@ -103,8 +103,9 @@ KEYS = (
 
 CHECKS = "quality_checks"
 AGENTS = "agents"
+PRICES = "prices"
 BY_NAME = {key.name: key for key in KEYS}
-SECTIONS = tuple(dict.fromkeys([*(key.name.split(".")[0] for key in KEYS if "." in key.name), CHECKS, AGENTS]))
+SECTIONS = tuple(dict.fromkeys([*(key.name.split(".")[0] for key in KEYS if "." in key.name), CHECKS, AGENTS, PRICES]))
 TOP = (*SECTIONS, *(name for name in BY_NAME if "." not in name))
 
 

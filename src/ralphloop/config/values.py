@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec.structs import asdict
+
 from ralphloop.config.table import AGENTS, BY_NAME, Key, Setting, advice
 from ralphloop.core import duration
 from ralphloop.core.errors import UsageProblem
 from ralphloop.core.policy import CheckRule
+from ralphloop.core.price import Price
 
 YES = ("true", "yes", "on")
 NO = ("false", "no", "off")
@@ -137,6 +140,8 @@ def plain(setting: Setting) -> Any:
         if rule.timeout == usual.timeout:
             return rule.command
         return {"command": rule.command, "timeout": duration.written(rule.timeout)}
+    if isinstance(setting.value, Price):
+        return {name: price for name, price in asdict(setting.value).items() if price is not None}
     key = BY_NAME.get(setting.key)
     return _plain(key, setting.value) if key else ("off" if setting.value is None else setting.value)
 
