@@ -7,6 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from ralphloop.api.metering import Meter
 from ralphloop.api.preparing import Preflight as Preflight
 from ralphloop.api.preparing import Prepared as Prepared
 from ralphloop.api.preparing import Request as Request
@@ -76,6 +77,7 @@ def _order(prepared: Prepared, request: Request) -> opening.Order:
         source=prepared.source,
         agents=tuple(prepared.agents),
         agent_named=prepared.agent_named,
+        meter=Meter(prepared.config, prepared.repository.worktree),
         policy=prepared.policy,
         template=prepared.template,
         reset_breakers=request.reset_circuit,

@@ -5,7 +5,7 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
-from ralphloop.core.event import Event, Fault
+from ralphloop.core.event import Event, Fault, Tokens
 from ralphloop.core.story import Plan
 
 
@@ -82,6 +82,22 @@ class Agent(Protocol):
     def command(self, call: Call) -> Command: ...
 
     def parser(self) -> Parser: ...
+
+
+class Meter(Protocol):
+    """What agents used, when their streams do not tell."""
+
+    def size(self, agent: str) -> int:
+        """Bytes of the session files it has left for this worktree."""
+        ...
+
+    def recorded(self, agent: str, session: str, since: float) -> Tokens | None:
+        """What those files say that a session has used."""
+        ...
+
+    def cost(self, model: str, tokens: Tokens) -> float | None:
+        """Dollars; None for a model whose price is not known."""
+        ...
 
 
 class Source(Protocol):

@@ -10,7 +10,7 @@ from typing import ParamSpec, TypeVar
 
 from ralphloop.core.errors import DamagedProblem, Problem
 from ralphloop.core.event import Event
-from ralphloop.core.ports import Agent, Source
+from ralphloop.core.ports import Agent, Meter, Source
 from ralphloop.core.record import Record, Wished
 from ralphloop.core.state import RunState, evolve
 from ralphloop.core.story import Plan
@@ -52,10 +52,11 @@ class Desk:
         repository: Repository,
         source: Source,
         agent_named: Callable[[str], Agent],
+        meter: Meter,
         template: str,
     ) -> None:
         self.home, self.folder, self.repository = home, folder, repository
-        self.source, self.agent_named, self.template = source, agent_named, template
+        self.source, self.agent_named, self.meter, self.template = source, agent_named, meter, template
         self.git = Git(repository.worktree)
         self.state: RunState | None = None
         self.journal: Journal | None = None

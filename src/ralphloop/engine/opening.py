@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from ralphloop.core.errors import BusyProblem, DamagedProblem, Problem
 from ralphloop.core.policy import Policy
-from ralphloop.core.ports import Agent, Source
+from ralphloop.core.ports import Agent, Meter, Source
 from ralphloop.core.record import Resumed, Started
 from ralphloop.core.state import RunState, replay
 from ralphloop.engine import publish, rules
@@ -42,6 +42,7 @@ class Order(Struct, frozen=True):
     source: Source
     agents: tuple[str, ...]  # the chain, the first choice first
     agent_named: Callable[[str], Agent]
+    meter: Meter
     policy: Policy
     template: str
     reset_breakers: bool = False
@@ -218,6 +219,7 @@ async def open_run(order: Order, locks: list[Lock], taken: Taken, hear: Hear) ->
         repository=order.repository,
         source=order.source,
         agent_named=order.agent_named,
+        meter=order.meter,
         template=order.template,
     )
     desk.locks, desk.hear = locks, hear

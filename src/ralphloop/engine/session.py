@@ -10,6 +10,7 @@ from ralphloop.core.claim import error_in
 from ralphloop.core.event import Event, Spent, Unread
 from ralphloop.core.ports import Call, Command, Parser, Traits
 from ralphloop.core.state import RunState
+from ralphloop.engine import metering
 from ralphloop.engine.desk import Desk
 from ralphloop.host import process
 
@@ -65,6 +66,7 @@ async def attempt(desk: Desk, n: int) -> Attempt:
         result_grace=policy.result_grace,
         output_limit=policy.output_limit,
     )
+    before, since = await desk.off(metering.size_before, desk), desk.clock()
     ended = await process.run(
         _command(desk, n),
         cwd=desk.repository.worktree,
@@ -92,6 +94,7 @@ async def attempt(desk: Desk, n: int) -> Attempt:
         error=reading.attempt.error or ended.problem,
     )
     got = _read_by_exit(got, reading.unread, desk.agent.traits)
+    got = await desk.off(metering.measured, desk, got, before, since)
     return sealed(got, policy.promise, _prompt(desk, n))
 
 
@@ -128,6 +131,7 @@ async def _taken_over(desk: Desk, reading: Reading, log: Path) -> Attempt:
         size=log.stat().st_size,
         seconds=round(seconds, 3),
     )
+    got = await desk.off(metering.measured, desk, got, None, begun.at if begun else 0)
     return sealed(got, desk.now.policy.promise, _prompt(desk, desk.now.n))
 
 

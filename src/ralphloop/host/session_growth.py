@@ -28,14 +28,21 @@ def recorded(reader: Reader, config_folder: str, worktree: str, session: str, si
     return total if mine else None
 
 
-def size_of(reader: Reader, config_folder: str, worktree: str) -> int:
-    """Bytes of the session files of this project and of no other; what cannot be read is left out both times."""
+def size_of(reader: Reader, config_folder: str, worktree: str, known: dict[str, bool] | None = None) -> int:
+    """Bytes of the session files of this project and of no other; what cannot be read is left out both times.
+
+    `known` remembers whose files are, from one call to the next.
+    """
+    known = {} if known is None else known
     total = 0
     for path in _paths(reader, config_folder, _pattern(reader, worktree), 0):
         try:
             if reader.query:
                 total += sum(_size_of_rows(reader, path, worktree))
-            elif _belongs(reader, path, worktree):
+                continue
+            if path not in known:
+                known[path] = _belongs(reader, path, worktree)
+            if known[path]:
                 total += os.stat(path).st_size  # noqa: PTH116
         except OSError:
             continue
