@@ -94,7 +94,12 @@ class Place:
         (self.path / ".ralph" / "config.yaml").write_text(LEAST + agents + text)
 
     def run_folder(self) -> Path:
-        return sorted((self.home / "runs").iterdir())[-1]
+        """The last one here: places may share a home, and two runs begin within a second."""
+        runs = sorted((self.home / "runs").iterdir())
+        journals = {run: run / "journal.jsonl" for run in runs}
+        here = f'"worktree":{json.dumps(str(self.path))}'.encode()
+        mine = [run for run, journal in journals.items() if journal.exists() and here in journal.read_bytes()]
+        return (mine or runs)[-1]
 
     def journal(self) -> list[dict[str, Any]]:
         text = (self.run_folder() / "journal.jsonl").read_text()
