@@ -95,6 +95,7 @@ def _kind(key: Key) -> str:
         "duration": f"duration in {unit}",
         "choice": " or ".join([", ".join(key.choices[:-1]), *key.choices[-1:]]),
         "texts": "list of texts",
+        "names": "list of names",
         "tools": "text or list of texts",
     }
     return kinds.get(key.kind, key.kind) + (" or off" if key.off else "")

@@ -63,6 +63,7 @@ class Config(Struct, frozen=True):
             group, _, field = key.field.rpartition(".")
             if field:
                 (prompt if group else own)[field] = _scaled(key, self.get(key.name))
+        own["environment"] = (*own["environment"], *self.get("environment.add"))
         return Policy(**own, prompt=PromptRule(**prompt), checks=self.checks)
 
 

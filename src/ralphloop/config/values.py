@@ -20,7 +20,7 @@ def read(key: Key, raw: object) -> Any:
     """The value; raises UsageProblem that tells what is wrong, not yet where."""
     if key.off and str(raw).strip().lower() in OFF:
         return None
-    if key.kind in ("texts", "tools"):
+    if key.kind in ("texts", "names", "tools"):
         return _texts(key, raw)
     if not isinstance(raw, str | int | float):
         raise UsageProblem("must be one value, not a list", _example(key))
@@ -84,6 +84,8 @@ def _texts(key: Key, raw: object) -> Any:
         raise UsageProblem("must be a list of texts", _example(key))
     if key.kind == "tools":
         return ",".join(_text(key, part.strip()) for part in parts)
+    if key.kind == "names" and (wrong := next((part for part in parts if "=" in part or " " in part.strip()), "")):
+        raise UsageProblem(f"must be names of variables or patterns of names, not {_shown(wrong)}", _example(key))
     return tuple(_text(key, part) for part in parts)
 
 
@@ -97,6 +99,8 @@ SAMPLES = {
     "claude.args": '[--max-turns, "50"]',
     "limits.account": "team-a",
     "source.file": "docs/tasks.md",
+    "environment.keep": "[PATH, HOME, LC_*]",
+    "environment.add": "[MY_TOKEN, MY_APP_*]",
 }
 
 

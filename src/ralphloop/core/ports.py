@@ -15,6 +15,7 @@ class Command(Struct, frozen=True):
     argv: tuple[str, ...]
     env: dict[str, str] = {}
     unset: tuple[str, ...] = ()
+    keep: tuple[str, ...] | None = None  # the variables it inherits, as patterns; None: all there are
     prompt_as_file: bool = False  # argv names the prompt's file itself; stdin is empty
 
 

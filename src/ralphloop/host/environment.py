@@ -1,0 +1,21 @@
+"""The environment of this process, as far as somebody is to have it."""
+
+import os
+from collections.abc import Iterable, Mapping
+
+from ralphloop.core.environment import granted
+
+
+def handed_down(patterns: Iterable[str] | None, present: Mapping[str, str] | None = None) -> dict[str, str]:
+    """What of it is handed to a child; all of it without patterns."""
+    given = dict(os.environ if present is None else present)
+    if patterns is None:
+        return given
+    wanted = tuple(patterns)
+    return {name: value for name, value in given.items() if granted(name, wanted)}
+
+
+def withheld(patterns: Iterable[str], present: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """The names of the others."""
+    given = os.environ if present is None else present
+    return tuple(sorted(given.keys() - handed_down(patterns, given).keys()))
