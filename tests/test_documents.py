@@ -201,6 +201,7 @@ def test_every_example_of_a_configuration_can_be_read(name: str, tmp_path: Path)
 
 def test_readme_library_example_runs(place: Place) -> None:
     (code,) = [one.text for one in documents.blocks("README.md") if one.language == "python"]
+    assert place.ralph("trust").code == 0
     argv = [sys.executable, "-c", code]
     done = subprocess.run(
         argv, cwd=place.path, env=place.env(), capture_output=True, text=True, timeout=60, check=False

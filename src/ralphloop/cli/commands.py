@@ -53,6 +53,7 @@ RUN_OPTIONS = (
     Option("no-archive", "leave the feature folder in its place at the end", key="archive.on_done", sets=False),
     Option("reset-circuit", "set the circuit breaker's counters to zero"),
     Option("skip-preflight", "do not look at the files first"),
+    Option("trust", "run what this repository's config.yaml names, this once, without asking"),
     Option(
         "dangerously-skip-permissions", "let the agent do anything without asking",
         key="claude.dangerously_skip_permissions",
@@ -108,6 +109,15 @@ COMMANDS = (
         "validate", "look at branch, feature folder and files, and run nothing",
         options=(JSON,),
         more="Ends with 1 when there is an error, with 0 when there are warnings only.",
+    ),
+    Command(
+        "trust", "agree to what this repository's config.yaml runs and allows",
+        options=(
+            Option("list", "show every repository that something was agreed to for"),
+            Option("remove", "agree no more: the next run asks again"),
+            JSON,
+        ),
+        more="Without an option it shows the commands and permissions, and remembers that they are agreed to.",
     ),
     Command("archive", "move the finished feature folder into .ralph/archive", options=(YES, JSON)),
     Command(

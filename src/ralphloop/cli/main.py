@@ -16,6 +16,7 @@ ROOMS = {
     "pause": "asking",
     "resume": "asking",
     "tell": "asking",
+    "trust": "trusting",
     "archive": "changing",
     "undo": "changing",
     "demo": "demo",

@@ -1,6 +1,6 @@
 """Which variables an agent is handed: by name and pattern, never by what they hold."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 
 KEPT = (
@@ -38,3 +38,9 @@ OF_A_SESSION = (
 def granted(name: str, patterns: Iterable[str]) -> bool:
     """Whether a variable of this name is handed over."""
     return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def in_force(patterns: Iterable[str], present: Mapping[str, str]) -> tuple[str, ...]:
+    """Of patterns such as `AWS_* with CLAUDE_CODE_USE_BEDROCK` those whose condition is set."""
+    parted = (pattern.partition(" with ") for pattern in patterns)
+    return tuple(pattern for pattern, _, condition in parted if not condition or present.get(condition))

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping
 
-from ralphloop.core.environment import granted
+from ralphloop.core.environment import granted, in_force
 
 
 def handed_down(patterns: Iterable[str] | None, present: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -11,11 +11,5 @@ def handed_down(patterns: Iterable[str] | None, present: Mapping[str, str] | Non
     given = dict(os.environ if present is None else present)
     if patterns is None:
         return given
-    wanted = tuple(patterns)
+    wanted = in_force(patterns, given)
     return {name: value for name, value in given.items() if granted(name, wanted)}
-
-
-def withheld(patterns: Iterable[str], present: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """The names of the others."""
-    given = os.environ if present is None else present
-    return tuple(sorted(given.keys() - handed_down(patterns, given).keys()))

@@ -120,7 +120,7 @@ def _is_over(child: "subprocess.Popen[bytes]") -> bool:
 def _start(command: Command, cwd: str, log: str, prompt: str, mark: str, held: int | None) -> "subprocess.Popen[bytes]":
     if not command.argv or not command.argv[0]:
         raise ValueError("no program is named")
-    environment = {**handed_down(command.keep), **command.env}
+    environment = {**handed_down(command.keep, {**os.environ, **command.env}), **command.env}
     for name in command.unset:
         environment.pop(name, None)
     source = os.open(os.devnull if command.prompt_as_file else prompt, os.O_RDONLY | os.O_CLOEXEC)
