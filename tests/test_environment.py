@@ -11,19 +11,12 @@ from place import Place, make_place
 from ralphloop.core.environment import KEPT, OF_A_SESSION, granted
 from ralphloop.host.environment import handed_down
 
-SECRETS: dict[str, Any] = {
-    "GITHUB_TOKEN": "ghp_x",
-    "DATABASE_URL": "postgres://u:p@h",
-    "AWS_SECRET_ACCESS_KEY": "aws",
-    "MY_KEY": "m",
-}
+Variables = dict[str, Any]
+SECRETS: Variables = {
+    "GITHUB_TOKEN": "ghp_x", "DATABASE_URL": "postgres://u:p@h", "AWS_SECRET_ACCESS_KEY": "aws", "MY_KEY": "m",
+}  # fmt: skip
 SESSION: Variables = {"CLAUDECODE": "1", "CLAUDE_CODE_ENTRYPOINT": "cli", "CLAUDE_CODE_SSE_PORT": "1234"}
-USUAL: dict[str, Any] = {
-    "LC_TIME": "C.UTF-8",
-    "VIRTUAL_ENV": "/v",
-    "HTTPS_PROXY": "http://127.0.0.1:9",
-    "GIT_AUTHOR_NAME": "A",
-}
+USUAL: Variables = {"LC_TIME": "C", "VIRTUAL_ENV": "/v", "HTTPS_PROXY": "http://127.0.0.1:9", "GIT_AUTHOR_NAME": "A"}
 
 
 def given(place: Place) -> dict[str, str]:
