@@ -130,6 +130,14 @@ COMMANDS = (
         "config", "show every setting and where it comes from",
         options=(Option("agents", "only the names of the agents there are, one a line"), JSON),
     ),
+    Command("agents", "list the agents there are, and what is known of each", options=(JSON,)),
+    Command(
+        "doctor", "look at all that a run needs, and say what to do",
+        options=(Option("probe", "start the agents once and say what has drifted; costs a few cents"), YES, JSON),
+        arguments=(Argument("AGENT", "the one to probe; by default every one that is installed", kind=AGENT_NAME),),
+        more="Ends with 1 when something stands against a run.",
+        examples=(("ralph doctor --probe claude", "is its stream still what is expected?"),),
+    ),
     Command(
         "demo", "watch a small run with a scripted agent: no account, no cost",
         options=(Option("keep", "build it in this folder and leave it there", kind=FOLDER, metavar="DIR"),),

@@ -19,6 +19,8 @@ ROOMS = {
     "trust": "trusting",
     "archive": "changing",
     "undo": "changing",
+    "agents": "roster",
+    "doctor": "doctor",
     "demo": "demo",
     "completion": "explaining",
     "help": "explaining",
