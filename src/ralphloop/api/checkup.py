@@ -181,7 +181,7 @@ def probed(member: Member, folder: str = ".") -> tuple[Looked, ...]:
     here = group(folder)
     agent = here.agent(member.name)
     with tempfile.TemporaryDirectory(prefix="ralph-probe-", ignore_cleanup_errors=True) as scratch:
-        heard = asyncio.run(probe.ask(agent, here.config.policy(), Path(scratch)))
+        heard = asyncio.run(probe.ask(agent, here.config.policy(), member.path, Path(scratch)))
     area = f"probe {member.name}"
     found = tuple(Looked(area, one) for one in probe.drift(agent, member.version, heard))
     if any(one.finding.level == "error" for one in found):

@@ -59,7 +59,8 @@ class Group(Struct, frozen=True):
     def place(self, agent: Agent) -> str:
         """The program's path; empty when there is none."""
         named = agent.program
-        return shutil.which(str(Path(self.worktree, named)) if "/" in named else named) or ""
+        found = shutil.which(str(Path(self.worktree, named)) if "/" in named else named)
+        return str(Path(found).absolute()) if found else ""
 
 
 def group(folder: str = ".") -> Group:

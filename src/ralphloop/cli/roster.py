@@ -40,6 +40,6 @@ def _cells(member: Member) -> tuple[str, ...]:
         here,
         ", ".join(member.tried) or ("not run" if known else "-"),
         ", ".join(member.tells) or "its end only",
-        "on stdin" if member.stdin else "as a word",
+        "on stdin" if member.stdin else "not on stdin",
         clean(member.folder) or "-",
     )

@@ -37,7 +37,7 @@ class Heard(Struct, frozen=True):
     changed: tuple[str, ...] = ()  # files it wrote although it was told not to
 
 
-async def version_of(agent: Agent, program: str, folder: Path) -> str:
+async def version_of(agent: Agent, program: str, folder: Path, bounds: process.Bounds = VERSION_BOUNDS) -> str:
     """What it calls its version; empty when it does not say in time. `folder` is new and empty."""
     said: list[bytes] = []
 
@@ -46,19 +46,20 @@ async def version_of(agent: Agent, program: str, folder: Path) -> str:
         return False
 
     command = Command((program, *agent.traits.version), unset=OF_A_SESSION, prompt_as_file=True)
-    await _run(command, folder, folder, "", VERSION_BOUNDS, read)
+    await _run(command, folder, folder, "", bounds, read)
     found = NUMBER.search(b"".join(said).decode(errors="replace"))
     return found[0] if found else ""
 
 
-async def ask(agent: Agent, policy: Policy, folder: Path) -> Heard:
+async def ask(agent: Agent, policy: Policy, program: str, folder: Path) -> Heard:
     """One session in a repository made for it, under the supervision that a run has. `folder` is new and empty."""
     repository, prompt = folder / "repository", folder / "prompt.md"
     git = _scratch(repository)
     prompt.write_text(QUESTION)
     command = agent.command(Call(str(prompt), len(QUESTION), model=policy.model, max_cost=MOST))
     keep = (*policy.environment, *agent.traits.variables)
-    command = replace(command, unset=(*OF_A_SESSION, *command.unset), keep=keep)
+    argv = (program, *command.argv[1:]) if command.argv[0] == agent.program else command.argv
+    command = replace(command, argv=argv, unset=(*OF_A_SESSION, *command.unset), keep=keep)
     parser, attempt, unread = agent.parser(), Attempt(), ""
 
     def take(events: Sequence[Event]) -> None:
