@@ -183,6 +183,10 @@ def test_readme_stories_pass_the_preflight(tmp_path: Path) -> None:
     done = place.ralph("validate", PATH=f"{claude.parent}:/usr/bin:/bin")
     assert done.code == 0, done
     assert done.out == documents.block("README.md", "file validate")
+    place.trusting = False
+    refused = place.ralph("run", PATH=f"{claude.parent}:/usr/bin:/bin")
+    assert refused.code == 1
+    assert f":\n{documents.block('README.md', 'file trust')}error: " in refused.err
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/guide.md", "docs/reference.md"])

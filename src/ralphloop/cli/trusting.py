@@ -50,7 +50,7 @@ def lines(found: Distrust) -> list[str]:
     if not found.missing:
         return []
     what = "has changed; new or other than you agreed to" if found.changed else "would have this run or allowed here"
-    told = [f"The {trusting.FILE} of {clean(found.repository)} {what}:"]
+    told = [f"The {trusting.FILE} of {clean(found.repository.removesuffix('/.git'))} {what}:"]
     for one in found.missing:
         told += _block(one.key, one)
         if before := found.trust.before(one.key):
