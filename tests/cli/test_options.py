@@ -14,8 +14,8 @@ COMMANDS = pytest.mark.parametrize("command", RALPH.commands, ids=RALPH.names)
 
 def test_commands_of_the_program() -> None:
     assert RALPH.names == (
-        "run", "status", "stop", "pause", "resume", "tell", "log", "list", "validate", "archive", "undo", "config",
-        "demo", "completion", "help",
+        "run", "status", "stop", "pause", "resume", "tell", "log", "list", "validate", "trust", "archive", "undo",
+        "config", "agents", "doctor", "demo", "completion", "help",
     )  # fmt: skip
     assert RALPH.command("nothing") is None
 
@@ -27,7 +27,7 @@ def test_options_of_run() -> None:
         "-n", "--max-iterations", "-t", "--timeout", "-r", "--rate-limit", "-p", "--prompt", "-v", "--verbose",
         "--no-archive", "--reset-circuit", "--dry-run", "--monitor", "--skip-preflight", "--json", "--agent", "--model",
         "--dangerously-skip-permissions", "--on-limit", "--pause", "-h", "--help", "--max-cost",
-        "--max-tokens", "--max-time",
+        "--max-tokens", "--max-time", "--trust",
     }  # fmt: skip
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ralphloop.api.retelling import retell as retell
     from ralphloop.api.running import run as run
     from ralphloop.api.spending import usage as usage
+    from ralphloop.api.trusting import trust as trust
 
 ROOMS = {
     "changing": ("ask", "archive", "plan_archive", "plan_undo", "undo"),
@@ -26,6 +27,7 @@ ROOMS = {
     "retelling": ("follow", "retell"),
     "running": ("run",),
     "spending": ("usage",),
+    "trusting": ("trust",),
 }
 __all__ = [name for names in ROOMS.values() for name in names]
 

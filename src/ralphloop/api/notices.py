@@ -8,6 +8,7 @@ from shutil import which
 from msgspec.structs import replace
 
 from ralphloop.agents import table as agents
+from ralphloop.api.trusting import Distrust
 from ralphloop.config import Config, Setting, plain
 from ralphloop.config.table import advice
 from ralphloop.core.errors import Problem
@@ -28,6 +29,15 @@ def decided(config: Config, worktree: str) -> Iterator[str]:
         what = _decision(setting, chosen, kind) if file.startswith(".ralph/") and setting.value else ""
         if what:
             yield f"this repository's {file} {what} (line {line})"
+
+
+def distrusted(found: Distrust) -> Iterator[str]:
+    """That a run would ask, or be refused."""
+    if found.note:
+        yield found.note
+    if found.missing:
+        keys = ", ".join(one.key for one in found.missing)
+        yield f"not agreed to yet: {keys}; `ralph run` asks at a terminal and is refused elsewhere (`ralph trust`)"
 
 
 def _decision(setting: Setting, chosen: str, kind: str) -> str:

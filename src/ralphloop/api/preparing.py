@@ -10,16 +10,19 @@ from msgspec.structs import replace
 
 from ralphloop.agents import table as agents
 from ralphloop.api import notices
+from ralphloop.api.trusting import Distrust, distrust_of
 from ralphloop.config import Config, load
+from ralphloop.config.demands import demands
 from ralphloop.core.errors import Problem
 from ralphloop.core.policy import Policy
-from ralphloop.core.ports import Agent, Source
+from ralphloop.core.ports import Agent, Finding, Source
 from ralphloop.core.story import Plan
 from ralphloop.engine import opening
 from ralphloop.engine.desk import read_plan
+from ralphloop.engine.permissions import environment_of, permissions
 from ralphloop.engine.preflight import Preflight as Preflight
 from ralphloop.engine.preflight import preflight
-from ralphloop.host import git, glance
+from ralphloop.host import git, glance, sandbox
 from ralphloop.host.files import read
 from ralphloop.host.git import Repository
 from ralphloop.host.places import Home, inside
@@ -38,6 +41,7 @@ class Request(Struct, frozen=True):
     prompt: str = ""
     reset_circuit: bool = False
     skip_preflight: bool = False
+    trust: bool = False  # run what the repository's configuration names, whether somebody has agreed to it or not
 
 
 class Prepared(Struct, frozen=True):
@@ -66,7 +70,7 @@ class Prepared(Struct, frozen=True):
         protected = self.config.get("protected_branches")
         found = preflight(self.repository, self.feature, self.source, self.agent, protected)
         where = self.home, self.repository.worktree, self.feature
-        findings = tuple(notices.explained(finding, *where) for finding in found.findings)
+        findings = (*(notices.explained(finding, *where) for finding in found.findings), *self.permissions)
         findings += tuple(notices.strangers(self.plan(), self.config, self.repository.worktree))
         return replace(found, findings=findings, notices=self.notices)
 
@@ -86,7 +90,24 @@ class Prepared(Struct, frozen=True):
     def notices(self) -> tuple[str, ...]:
         """What a user should know before a run: what stands in the way of going on, what the project decides."""
         told = [self.taken.note] if self.taken.note else []
-        return (*told, *notices.decided(self.config, self.repository.worktree))
+        return (*told, *notices.decided(self.config, self.repository.worktree), *notices.distrusted(self.distrust))
+
+    @property
+    def permissions(self) -> tuple[Finding, ...]:
+        """What is to be said of what the agent may do unasked here."""
+        environment = environment_of(self.agent, self.policy)
+        return tuple(permissions(self.agent, self.policy, environment, sandbox.signs(), root=os.geteuid() == 0))
+
+    @property
+    def withheld(self) -> tuple[str, ...]:
+        """The names of those variables of this environment that the agent is not handed."""
+        return tuple(sorted(os.environ.keys() - environment_of(self.agent, self.policy).keys()))
+
+    @property
+    def distrust(self) -> Distrust:
+        """What the repository's configuration wants to run or allow, and nobody has agreed to."""
+        wanted = demands(self.config, self.repository.worktree)
+        return distrust_of(self.home, self.repository.common_dir, wanted)
 
 
 def prepare(request: Request) -> Prepared:

@@ -12,6 +12,7 @@ from ralphloop.api.preparing import Preflight as Preflight
 from ralphloop.api.preparing import Prepared as Prepared
 from ralphloop.api.preparing import Request as Request
 from ralphloop.api.preparing import prepare as prepare
+from ralphloop.api.trusting import Untrusted as Untrusted
 from ralphloop.core.errors import Problem
 from ralphloop.core.state import RunState
 from ralphloop.engine import opening
@@ -54,6 +55,8 @@ async def run(
         found = None if request.skip_preflight or prepared.taken.in_the_middle else prepared.preflight()
         if found is not None and not found.ok:
             raise PreflightFailed(found)
+        if not request.trust and (distrust := prepared.distrust).missing:
+            raise Untrusted(distrust)
         if ready is not None:
             ready(prepared, found)
         desk = await opening.open_run(_order(prepared, request), locks, prepared.taken, hear)

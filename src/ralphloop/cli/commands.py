@@ -70,6 +70,7 @@ RUN_OPTIONS = (
     Option("no-archive", "leave the feature folder in its place at the end", key="archive.on_done", sets=False),
     Option("reset-circuit", "set the circuit breaker's counters to zero"),
     Option("skip-preflight", "do not look at the files first"),
+    Option("trust", "run what this repository's config.yaml names, this once, without asking"),
     Option(
         "dangerously-skip-permissions", "let the agent do anything without asking",
         key="claude.dangerously_skip_permissions",
@@ -147,6 +148,15 @@ COMMANDS = (
         options=(JSON,),
         more="Ends with 1 when there is an error, with 0 when there are warnings only.",
     ),
+    Command(
+        "trust", "agree to what this repository's config.yaml runs and allows",
+        options=(
+            Option("list", "show every repository that something was agreed to for"),
+            Option("remove", "agree no more: the next run asks again"),
+            JSON,
+        ),
+        more="Without an option it shows the commands and permissions, and remembers that they are agreed to.",
+    ),
     Command("archive", "move the finished feature folder into .ralph/archive", options=(YES, JSON)),
     Command(
         "undo", "put the worktree back to how it was before an iteration",
@@ -157,6 +167,14 @@ COMMANDS = (
     Command(
         "config", "show every setting and where it comes from",
         options=(Option("agents", "only the names of the agents there are, one a line"), JSON),
+    ),
+    Command("agents", "list the agents there are, and what is known of each", options=(JSON,)),
+    Command(
+        "doctor", "look at all that a run needs, and say what to do",
+        options=(Option("probe", "start the agents once and say what has drifted; costs a few cents"), YES, JSON),
+        arguments=(Argument("AGENT", "the one to probe; by default every one that is installed", kind=AGENT_NAME),),
+        more="Ends with 1 when something stands against a run.",
+        examples=(("ralph doctor --probe claude", "is its stream still what is expected?"),),
     ),
     Command(
         "demo", "watch a small run with a scripted agent: no account, no cost",

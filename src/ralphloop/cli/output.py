@@ -243,6 +243,5 @@ def confirmed(question: str) -> bool:
     """Ask at a terminal; without one the answer is no."""
     if not sys.stdin.isatty():
         return False
-    sys.stderr.write(f"{question} [y/N] ")
-    sys.stderr.flush()
+    put(sys.stderr, f"{question} [y/N] ")
     return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -46,6 +46,7 @@ def _report(prepared: Prepared) -> dict[str, object]:
         "running": _running(prepared),
         "goes_on_with": state.start.run if state else None,
         "policy": prepared.policy,
+        "withheld": prepared.withheld,
         "notices": prepared.notices,
     }
 
@@ -86,6 +87,7 @@ def _rows(prepared: Prepared) -> list[tuple[str, str]]:
         ("Iterations", f"at most {policy.max_iterations}, each at most {spoken(policy.timeout)}"),
         ("Calls", f"{limit} an hour"),
     ]
+    rows.append(("Environment", f"withheld from the agent: {', '.join(prepared.withheld) or 'nothing'}"))
     if prepared.kind == "claude":
         rows.append(("Permissions", permissions))
     if pid := _running(prepared):

@@ -69,8 +69,10 @@ class Config(Struct, frozen=True):
             group, _, field = key.field.rpartition(".")
             if field:
                 fields.setdefault(group, {})[field] = _scaled(key, self.get(key.name))
+        own = fields[""]
+        own["environment"] = (*own["environment"], *self.get("environment.add"))
         bounds = {scope: Bound(**fields[f"budget.{scope}"]) for scope in ("run", "story", "day", "attempt")}
-        return Policy(**fields[""], prompt=PromptRule(**fields["prompt"]), budget=Budget(**bounds), checks=self.checks)
+        return Policy(**own, prompt=PromptRule(**fields["prompt"]), budget=Budget(**bounds), checks=self.checks)
 
     @property
     def chain(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from ralphloop.core.policy import Policy, PromptRule
 
-Kind = Literal["flag", "count", "duration", "choice", "text", "name", "path", "texts", "tools", "amount"]
+Kind = Literal["flag", "count", "duration", "choice", "text", "name", "path", "texts", "names", "tools", "amount"]
 ON_LIMIT = ("ask", "wait", "exit")
 UNCOMMITTED = ("snapshot", "commit", "leave")
 SOURCES = ("auto", "prd", "tasks")
@@ -74,6 +74,8 @@ KEYS = (
     Key("claude.model", "text", "", blank=True),
     Key("claude.program", "text", "claude"),
     Key("claude.args", "texts", (), blank=True),
+    Key("environment.keep", "names", NORMAL.environment, "environment", blank=True),
+    Key("environment.add", "names", (), blank=True),
     Key("protected_branches", "texts", ("main", "master", "develop")),
     Key("prompt.inline", "flag", PROMPT.inline, "prompt.inline"),
     Key("prompt.references", "flag", PROMPT.references, "prompt.references"),

@@ -23,7 +23,7 @@ def read(key: Key, raw: object) -> Any:
     """The value; raises UsageProblem that tells what is wrong, not yet where."""
     if key.off and str(raw).strip().lower() in OFF:
         return None
-    if key.kind in ("texts", "tools"):
+    if key.kind in ("texts", "names", "tools"):
         return _texts(key, raw)
     if not isinstance(raw, str | int | float):
         raise UsageProblem("must be one value, not a list", _example(key))
@@ -102,6 +102,8 @@ def _texts(key: Key, raw: object) -> Any:
         raise UsageProblem("must be a list of texts", _example(key))
     if key.kind == "tools":
         return ",".join(_text(key, part.strip()) for part in parts)
+    if key.kind == "names" and (wrong := next((part for part in parts if "=" in part or " " in part.strip()), "")):
+        raise UsageProblem(f"must be names of variables or patterns of names, not {_shown(wrong)}", _example(key))
     return tuple(_text(key, part) for part in parts)
 
 
@@ -119,6 +121,8 @@ SAMPLES = {
     **{f"budget.{scope}_cost": "20" for scope in ("run", "story", "day")},
     **{f"budget.{scope}_tokens": "5000000" for scope in ("run", "story", "day")},
     **{f"budget.{scope}_minutes": "8h" for scope in ("run", "story", "day")},
+    "environment.keep": "[PATH, HOME, LC_*]",
+    "environment.add": "[MY_TOKEN, MY_APP_*]",
 }
 
 

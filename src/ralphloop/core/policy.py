@@ -4,6 +4,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from ralphloop.core.environment import KEPT
+
 OnLimit = Literal["ask", "wait", "exit"]
 Uncommitted = Literal["snapshot", "commit", "leave"]
 
@@ -84,5 +86,6 @@ class Policy(Struct, frozen=True):
     archive: bool = True
     skip_permissions: bool = False
     allowed_tools: str = "Write,Bash(git *),Read"
+    environment: tuple[str, ...] = KEPT  # the variables an agent is handed, beside those it needs itself
     prompt: PromptRule = PromptRule()
     loop_state: bool = True

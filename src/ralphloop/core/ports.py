@@ -15,6 +15,7 @@ class Command(Struct, frozen=True):
     argv: tuple[str, ...]
     env: dict[str, str] = {}
     unset: tuple[str, ...] = ()
+    keep: tuple[str, ...] | None = None  # the variables it inherits, as patterns; None: all there are
     prompt_as_file: bool = False  # argv names the prompt's file itself; stdin is empty
 
 
@@ -41,7 +42,8 @@ class Traits(Struct, frozen=True):
     caps_cost: bool = False  # it holds `max_cost` itself
     version: tuple[str, ...] = ("--version",)
     folder: tuple[str, str] = ("", "")  # the variable that moves its own folder, and where that lies otherwise
-    variables: tuple[str, ...] = ()  # of the environment, as patterns: what it needs to find its model and its account
+    # `NAME with OTHER`: only when OTHER is set
+    variables: tuple[str, ...] = ()  # of the environment, as patterns: what it needs to find its model and account
     exits: Mapping[int, Fault] = {}  # what an exit code tells when the stream tells nothing
     install: str = ""  # how to get it
 

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from ralphloop.core.attempt import Attempt, follow, sealed
 from ralphloop.core.claim import error_in
+from ralphloop.core.environment import OF_A_SESSION
 from ralphloop.core.event import Event, Spent, Unread
 from ralphloop.core.ports import Call, Command, Parser, Traits
 from ralphloop.core.state import RunState
@@ -156,7 +157,12 @@ def _command(desk: Desk, n: int) -> Command:
             max_cost=reserved.allowed.cost if reserved and reserved.allowed else None,
         )
     )
-    return replace(command, env={**surroundings(state), **command.env})
+    return replace(
+        command,
+        env={**surroundings(state), **command.env},
+        unset=(*OF_A_SESSION, *command.unset),
+        keep=(*policy.environment, *desk.agent.traits.variables),
+    )
 
 
 def surroundings(state: RunState) -> dict[str, str]:

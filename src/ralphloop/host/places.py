@@ -133,6 +133,9 @@ class Home(Struct, frozen=True):
     def vault(self, common_dir: str) -> Path:
         return self.root / "vaults" / f"{glance.digest(os.fsencode(common_dir))}.git"
 
+    def trust(self, common_dir: str) -> Path:
+        return self.root / "trust" / f"{glance.digest(os.fsencode(common_dir))}.json"
+
     def account(self, name: str) -> Path:
         return self.root / "accounts" / (_safe(name) or "default")
 

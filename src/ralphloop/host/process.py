@@ -17,6 +17,7 @@ from ralphloop.core.ports import Command
 from ralphloop.core.verdict import End
 from ralphloop.host import brand
 from ralphloop.host.census import MARK
+from ralphloop.host.environment import handed_down
 from ralphloop.host.family import Family
 from ralphloop.host.tail import CHUNK, Tail
 
@@ -119,7 +120,7 @@ def _is_over(child: "subprocess.Popen[bytes]") -> bool:
 def _start(command: Command, cwd: str, log: str, prompt: str, mark: str, held: int | None) -> "subprocess.Popen[bytes]":
     if not command.argv or not command.argv[0]:
         raise ValueError("no program is named")
-    environment = {**os.environ, **command.env}
+    environment = {**handed_down(command.keep, {**os.environ, **command.env}), **command.env}
     for name in command.unset:
         environment.pop(name, None)
     source = os.open(os.devnull if command.prompt_as_file else prompt, os.O_RDONLY | os.O_CLOEXEC)
