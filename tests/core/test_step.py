@@ -37,7 +37,7 @@ LIMITED = Verdict("limited", limited=True, resets_at=5000.0)
 MOMENTS = [
     ("the first thing is to look", state(phase="attempted"), 100, steps.Inspect()),
     ("a pause between iterations", state(), 101, steps.Wait(102, "pause between iterations")),
-    ("the clock went back: the pause is no longer for it", state(), 50, steps.Wait(52, "pause between iterations")),
+    ("the clock went back: nobody knows how long it has rested", state(), 50, steps.Reserve()),
     ("after the pause", state(), 102, steps.Reserve()),
     ("no pause before the first", state(attempt=None), 100, steps.Reserve()),
     ("a reserved call begins an iteration", state(phase="reserved", n=4), 100, steps.Begin(5)),
@@ -74,7 +74,7 @@ MOMENTS = [
         "the clock went back before the wait began",
         state(waiting=Waiting(90, "rate", 3690)),
         80,
-        steps.Wait(82, "pause between iterations"),
+        steps.Reserve(),
     ),
     ("the wall: ask", state(limited=True, verdict=LIMITED), 500, steps.Ask(30)),
     (

@@ -112,7 +112,7 @@ class Account:
         used = sum(row.tokens or 0 for row in state.iterations)
         say("")
         facts = [f"{state.done} of {state.total} stories finished", counted(rounds, "iteration")]
-        facts += [counted(commits, "commit"), spoken(max(0, sum(row.ended - row.started for row in state.iterations)))]
+        facts += [counted(commits, "commit"), spoken(sum(row.seconds for row in state.iterations))]
         if rounds:
             facts.append(_spent(state, used))
         self.screen.line("head", " · ".join(facts))

@@ -77,7 +77,7 @@ class RunState(Struct, frozen=True):
     forms: dict[str, Form] = {}
     reserved: Reserved | None = None
     denied: Denied | None = None  # why no attempt may begin
-    hindered: int = 0  # iterations that were lost to an agent's model or account: they do not count against the limit
+    lost: int = 0  # iterations that an agent's model or account has cost: they do not count against the limit
     calls: int = 0
     calls_reset_at: float | None = None
     archive: str = ""
@@ -89,7 +89,7 @@ class RunState(Struct, frozen=True):
     @property
     def most(self) -> int:
         """The number of the last iteration there may be."""
-        return self.policy.max_iterations + self.taken_back + min(self.hindered, self.policy.max_iterations)
+        return self.policy.max_iterations + self.taken_back + min(self.lost, self.policy.max_iterations)
 
     @property
     def active(self) -> bool:

@@ -26,6 +26,7 @@ class Started(Struct, frozen=True, tag="started"):
     policy: Policy
     head: str
     description: str = ""
+    pending: tuple[str, ...] = ()  # marks that an earlier run, whose journal is damaged, never judged
     version: int = VERSION
 
 

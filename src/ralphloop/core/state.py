@@ -54,7 +54,9 @@ def evolve(state: RunState | None, record: Record) -> RunState:
     if isinstance(record, Started):
         if state is not None:
             raise IllegalRecord("a run cannot start twice")
-        return RunState(record, record.policy, record.agent, head=record.head, last_at=record.at)
+        return RunState(
+            record, record.policy, record.agent, head=record.head, pending=record.pending, last_at=record.at
+        )
     if state is None:
         raise IllegalRecord("a journal begins with the start of its run")
     allowed = COMES_AFTER.get(type(record))
@@ -180,7 +182,7 @@ def _undone(state: RunState, record: Undone) -> RunState:
         told=state.told,
         wishes=state.wishes,
         taken_back=state.n - record.before + 1 if record.before else state.taken_back,
-        hindered=state.hindered,
+        lost=state.lost,
         calls=state.calls,
         calls_reset_at=state.calls_reset_at,
         end=Ended(record.at, "stopped", NOT_DONE, record.why, advice),
@@ -247,7 +249,7 @@ def _judged(state: RunState, verdict: Verdict, at: float) -> RunState:
     form = lineup.after(state.forms.get(state.agent, lineup.FRESH), verdict, state.policy, since, at)
     changed = replace(changed, forms=state.forms | {state.agent: form})
     if neutral:
-        return replace(changed, hindered=state.hindered + (verdict.outcome == "hindered"))
+        return replace(changed, lost=state.lost + (verdict.outcome in ("hindered", "limited")))
     return replace(
         changed,
         told=state.told[state.begun.told if state.begun else 0 :],

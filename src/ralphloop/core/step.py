@@ -124,8 +124,9 @@ def _between(state: RunState, now: float) -> Step:
     rate = state.waiting if state.waiting is not None and state.waiting.why == "rate" else None
     if rate is not None and rate.at <= now < rate.until:
         return Wait(rate.until, "rate")
-    if state.attempt is not None and now < state.settled_at + state.policy.pause:
-        return Wait(min(state.settled_at, now) + state.policy.pause, "pause between iterations")
+    # a clock that was set back tells nothing about how long it has rested
+    if state.attempt is not None and state.settled_at <= now < state.settled_at + state.policy.pause:
+        return Wait(state.settled_at + state.policy.pause, "pause between iterations")
     return Reserve()
 
 
@@ -232,7 +233,7 @@ def _at_the_wall(state: RunState, now: float) -> Step:
         known = f"; it resets in {spoken(max(0, resets_at - now))}" if resets_at else ""
         advice = "`ralph run --on-limit wait` waits for the reset"
         return End(Ended(now, "stopped", LIMITED, f"the account's usage limit is reached{known}", advice))
-    until = opens_at if opens_at is not None else state.settled_at + policy.unknown_limit_wait
+    until = opens_at if opens_at is not None else min(state.settled_at, now) + policy.unknown_limit_wait
     return Wait(until, "limit") if now < until else Reserve()
 
 

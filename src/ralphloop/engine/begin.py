@@ -19,9 +19,9 @@ def begin(desk: Desk, n: int) -> Begun:
     """Everything an attempt starts from; nothing of the user's has been changed by it."""
     state = desk.now
     publish.keep_out_of_commits(desk.repository.common_dir)
-    found = git.look(desk.git, state.policy.junk, (state.start.source,))
+    found = git.look(desk.git, state.policy.junk, (state.start.source,), desk.held_files)
     tree = ""
-    if found.dirty:
+    if found.dirty or found.aside:
         ref = f"{desk.refs}/before-{n}"
         tree = snapshot.take(
             desk.git, desk.repository.git_dir, ref, f"before iteration {n} of {desk.folder.name}", state.policy.junk
@@ -41,7 +41,7 @@ def begin(desk: Desk, n: int) -> Begun:
         try_number=state.tries + 1 if story_id == state.story else 1,
         head=found.head or state.head,
         tree=tree,
-        source=desk.folder.keep_source(content),
+        source=desk.keep_source(content),
         total=len(plan.stories),
         done=len(plan.marked),
         prompt_size=len(prompt),
@@ -60,7 +60,7 @@ def sound_source(desk: Desk) -> tuple[bytes, Plan, tuple[str, ...]]:
         content = desk.read_source()
         return must(content, desk.now.start.source), desk.source.take(content or b""), ()
     except Problem as problem:
-        good = desk.folder.kept_source(desk.now.source)
+        good = desk.good_source()
         if good is None:
             raise
         if not isinstance(problem, DamagedProblem) and content is not None:

@@ -71,6 +71,7 @@ class Desk:
         self._next_beat = 0.0
         self.git.hurry = self.stop.is_set
         self.git.env[MARK] = f"{folder.name}.git"  # by which the next runner finds what a filter of git left
+        self._good = ("", b"")
         self.signals: list[tuple[str, str]] = []  # that came and are not in the journal yet
 
     @property
@@ -86,6 +87,11 @@ class Desk:
     @property
     def feature_folder(self) -> Path:
         return Path(self.repository.worktree, self.feature_dir)
+
+    @property
+    def held_files(self) -> tuple[str, ...]:
+        """What changes with every iteration and is held with the run."""
+        return (self.now.start.source, f"{self.feature_dir}/progress.txt")
 
     @property
     def source_path(self) -> Path:
@@ -154,6 +160,28 @@ class Desk:
         self.signals.append((f"{signal_name}-{os.getpid()}-{time.monotonic_ns()}", signal_name))
         with suppress(Problem, OSError):  # a journal that cannot be written is the next step's trouble
             self.take_wishes()
+
+    def keep_source(self, content: bytes) -> str:
+        """Held with the run, and here, where no agent reaches it."""
+        digest = self.folder.keep_source(content)
+        self._good = (digest, content)
+        return digest
+
+    def good_source(self) -> bytes | None:
+        """The source as it stood when it was last known to be sound."""
+        digest, content = self._good
+        known = digest and digest == self.now.source
+        return content if known else self.folder.kept_source(self.now.source)
+
+    def renew(self) -> str:
+        """A run's folder that somebody has deleted is made anew, from what this runner still has in hand."""
+        if self.journal is None or not self.journal.lost:
+            return ""
+        self.folder.asked.mkdir(parents=True, exist_ok=True)
+        self.journal.renew()
+        if self._good[0]:
+            self.folder.keep_source(self._good[1])
+        return f"the run's folder {self.folder.path} was taken away, and its journal has been written anew"
 
     def read_source(self) -> bytes | None:
         return read(inside(self.repository.worktree, self.source_path), SOURCE_LIMIT)

@@ -85,7 +85,7 @@ def _settled(desk: Desk) -> Settled:
         if verdict.counted and state.sight is not None:
             vault.keep(desk.git, desk.repository, desk.home, state.start.branch, state.sight.head, desk.refs)
     reserving.settle(desk)
-    return Settled(desk.clock(), desk.folder.keep_source(content), len(plan.stories), len(plan.marked), notes)
+    return Settled(desk.clock(), desk.keep_source(content), len(plan.stories), len(plan.marked), notes)
 
 
 async def ask(desk: Desk, step: steps.Ask) -> None:

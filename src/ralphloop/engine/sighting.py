@@ -29,9 +29,11 @@ class Source(Struct, frozen=True):
 def sight(desk: Desk) -> Sight:
     """Look at everything; whatever is repaired here is said in the notes."""
     state = desk.now
+    renewed = desk.renew()
     progress = _progress(desk)
     try:
         found, moved, notes = _repository(desk)
+        notes = (renewed, *notes) if renewed else notes
         notes += _folder(desk, progress)
         source = _source(desk)
     except restore.Beaten as beaten:
@@ -131,7 +133,7 @@ def _folder(desk: Desk, progress: bytes) -> tuple[str, ...]:
 def _source(desk: Desk) -> Source:
     """Damaged, emptied or deleted: the last good one is put back. Removed stories are put back."""
     state = desk.now
-    good = desk.folder.kept_source(state.source)
+    good = desk.good_source()
     left = _as_left(desk)
     try:
         if left is None:
@@ -143,7 +145,11 @@ def _source(desk: Desk) -> Source:
     if state.attempt is None:  # what changed meanwhile is the user's; only what was still to be judged is looked at
         return Source(plan, PlanChange(marked=tuple(story for story in state.pending if story in plan.ids)))
     if good is None:
-        return Source(plan)
+        raise restore.Beaten(
+            f"nobody knows any more what stood in {state.start.source} before iteration {state.n}: {desk.folder.path}"
+            " has been damaged",
+            "look at the marks yourself, then `ralph run`",
+        )
     before = desk.source.take(good)
     change = compare(before, plan)
     invented = [story for story in change.added if story in change.marked]
