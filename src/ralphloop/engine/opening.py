@@ -18,6 +18,7 @@ from ralphloop.core.state import RunState, replay
 from ralphloop.core.story import compare
 from ralphloop.engine import publish, rules
 from ralphloop.engine.desk import Desk, Hear, read_plan
+from ralphloop.engine.remembering import Remembering
 from ralphloop.engine.session import mark_of
 from ralphloop.host import family, operations, vault, wishes
 from ralphloop.host.census import start_time
@@ -219,7 +220,7 @@ async def open_run(order: Order, locks: list[Lock], taken: Taken, hear: Hear) ->
         home=order.home,
         folder=folder,
         repository=order.repository,
-        source=order.source,
+        source=Remembering(order.source),
         agent_named=order.agent_named,
         meter=order.meter,
         template=order.template,
