@@ -1,7 +1,11 @@
 """What a repository's configuration wants to run here: asked about at a terminal, refused elsewhere."""
 
 import json
+import os
+import pty
+import shlex
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -96,6 +100,22 @@ def test_a_program_is_not_asked(unknown: Place) -> None:
     with Terminal(unknown, "run", "--json") as terminal:
         assert terminal.ends() == 1
         assert QUESTION not in terminal.text
+
+
+def test_a_run_in_the_background_is_not_stopped_by_a_question(unknown: Place) -> None:
+    pid, terminal = pty.fork()
+    if pid == 0:
+        line = f"{shlex.join(unknown.argv('run'))} & wait $!; echo code $?"
+        os.chdir(unknown.path)
+        os.execvpe("bash", ["bash", "--norc", "-mc", line], unknown.env())
+    said = b""
+    with suppress(OSError):
+        while data := os.read(terminal, 65536):
+            said += data
+    os.waitpid(pid, 0)
+    os.close(terminal)
+    assert b"nobody has agreed to it" in said
+    assert b"code 1" in said
 
 
 COMMAND = "agents: {own: {kind: command, argv: [cat, -n], env: {A: x}}}\n"
