@@ -1,6 +1,7 @@
 """An agent CLI asked for its version, or run once with a question that has one answer: what of it has drifted."""
 
 import asyncio
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -98,7 +99,7 @@ async def _run(
         cwd=str(cwd),
         log=str(folder / "output.log"),
         prompt=prompt,
-        mark=f"probe-{folder.name}.1",
+        mark=f"probe-{os.getpid()}-{folder.name}.1",
         held=None,
         bounds=bounds,
         read=read,
