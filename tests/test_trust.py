@@ -1,12 +1,18 @@
 """What a repository's configuration wants to run here: asked about at a terminal, refused elsewhere."""
 
 import json
+import os
+import pty
+import shlex
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from place import Place, good, make_place, tree
+from ralphloop.config.demands import ALLOWING, STARTING
+from ralphloop.config.table import KEYS
 from terminal import Terminal
 
 CHECK = "quality_checks: {tests: 'touch ../ran'}\n"
@@ -98,6 +104,23 @@ def test_a_program_is_not_asked(unknown: Place) -> None:
         assert QUESTION not in terminal.text
 
 
+def test_a_run_in_the_background_is_not_stopped_by_a_question(unknown: Place) -> None:
+    pid, terminal = pty.fork()
+    if pid == 0:
+        line = f"{shlex.join(unknown.argv('run'))} & wait $!; echo code $?"
+        os.chdir(unknown.path)
+        os.execvpe("bash", ["bash", "--norc", "-mc", line], unknown.env())
+    said = b""
+    with suppress(OSError):
+        while data := os.read(terminal, 65536):
+            said += data
+    os.waitpid(pid, 0)
+    os.close(terminal)
+    assert b"nobody has agreed to it" in said
+    assert b"code 1" in said
+
+
+TOO_LATE = b'{"repository": "/x", "at": 1e300}'
 COMMAND = "agents: {own: {kind: command, argv: [cat, -n], env: {A: x}}}\n"
 BOTH = "quality_checks:\n  a: one\n  b: two\n"
 
@@ -219,7 +242,9 @@ def test_list_and_remove(unknown: Place) -> None:
     assert (done.code, "cannot both be meant" in done.err) == (64, True)
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\0", b'{"repository": 3}', b'{"granted": []}', b"null"])
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b"\xff\0", b'{"repository": 3}', b'{"granted": []}', b"null", TOO_LATE]
+)
 def test_a_damaged_record_trusts_nothing_and_can_be_written_anew(unknown: Place, content: bytes) -> None:
     unknown.ralph("trust")
     (record,) = records(unknown)
@@ -263,3 +288,18 @@ def test_without_a_repository(unknown: Place, tmp_path: Path) -> None:
     for words in (("trust",), ("trust", "--remove")):
         done = unknown.ralph(*words, cwd=tmp_path / "nowhere")
         assert (done.code, "is not in a git repository" in done.err) == (1, True)
+
+
+def test_a_repository_at_the_top_of_the_home_folder_has_the_user_s_own_configuration(unknown: Place) -> None:
+    unknown.home = unknown.path / ".ralph"
+    assert unknown.ralph("trust").out == "there is nothing to agree to\n"
+    assert unknown.ralph("run", "-n", "1").code == 0
+
+
+# settings that can neither start anything nor allow anything on this machine
+HARMLESS = {"defaults.fallback", "completion.promise", "claude.model", "protected_branches", "source.file"}
+
+
+def test_every_setting_that_could_hold_a_command_is_a_demand_or_known_to_be_harmless() -> None:
+    texts = {key.name for key in KEYS if key.kind in ("text", "texts", "names", "tools", "path")}
+    assert texts - {*ALLOWING, *STARTING} <= HARMLESS, "a new setting: may a repository set it unasked?"

@@ -15,6 +15,7 @@ from ralphloop.core.errors import Problem, UsageProblem
 from ralphloop.core.ports import Finding
 from ralphloop.engine import permissions, probe
 from ralphloop.host import git, sandbox
+from ralphloop.host.files import complaint
 from ralphloop.host.git import Repository
 from ralphloop.host.places import Home
 
@@ -66,6 +67,8 @@ def _about(area: str, look: Callable[[], Iterator[Finding]]) -> Iterator[Looked]
             yield Looked(area, finding)
     except Problem as problem:
         yield Looked(area, _trouble(problem))
+    except OSError as error:
+        yield Looked(area, _trouble(complaint(error, "look at")))
 
 
 def _trouble(problem: Problem, level: str = "error") -> Finding:

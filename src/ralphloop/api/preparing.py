@@ -10,9 +10,8 @@ from msgspec.structs import replace
 
 from ralphloop.agents import table as agents
 from ralphloop.api import notices
-from ralphloop.api.trusting import Distrust, distrust_of
+from ralphloop.api.trusting import Distrust, distrust_in
 from ralphloop.config import Config, load
-from ralphloop.config.demands import demands
 from ralphloop.core.errors import Problem
 from ralphloop.core.policy import Policy
 from ralphloop.core.ports import Agent, Finding, Source
@@ -106,8 +105,7 @@ class Prepared(Struct, frozen=True):
     @property
     def distrust(self) -> Distrust:
         """What the repository's configuration wants to run or allow, and nobody has agreed to."""
-        wanted = demands(self.config, self.repository.worktree)
-        return distrust_of(self.home, self.repository.common_dir, wanted)
+        return distrust_in(self.home, self.repository, self.config)
 
 
 def prepare(request: Request) -> Prepared:

@@ -11,9 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralphloop.agents import table
-from ralphloop.api.trusting import distrust_of
+from ralphloop.api.trusting import distrust_in
 from ralphloop.config import Config, load
-from ralphloop.config.demands import demands
 from ralphloop.core.errors import Problem, UsageProblem
 from ralphloop.core.ports import Agent
 from ralphloop.engine import probe
@@ -71,8 +70,7 @@ def group(folder: str = ".") -> Group:
     except Problem:
         return Group(load(home.root, None))
     config = load(home.root, Path(repository.worktree))
-    wanted = demands(config, repository.worktree)
-    missing = distrust_of(home, repository.common_dir, wanted).missing
+    missing = distrust_in(home, repository, config).missing
     return Group(config, repository.worktree, frozenset(one.key for one in missing))
 
 

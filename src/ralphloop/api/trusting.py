@@ -5,13 +5,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ralphloop.config import load
+from ralphloop.config import Config, load
 from ralphloop.config.demands import demands
 from ralphloop.core.demand import Demand as Demand
 from ralphloop.core.demand import Trust as Trust
 from ralphloop.core.errors import DamagedProblem, Problem
 from ralphloop.host import git
 from ralphloop.host import trust as record
+from ralphloop.host.git import Repository
 from ralphloop.host.places import Home
 
 FILE = ".ralph/config.yaml"
@@ -43,15 +44,23 @@ class Untrusted(Problem):
         self.distrust = distrust
 
 
-def distrust_of(home: Home, repository: str, wanted: tuple[Demand, ...]) -> Distrust:
+def distrust_in(home: Home, repository: Repository, config: Config) -> Distrust:
     """Without demands there is nothing to agree to, and nothing is read."""
+    name = repository.common_dir
+    if Path(repository.worktree, FILE).resolve() == home.config.resolve():
+        return Distrust(name)  # the user's own: a repository at the top of the home folder
+    wanted = demands(config, repository.worktree)
     if not wanted:
-        return Distrust(repository)
+        return Distrust(name)
     try:
-        trust = record.trust_in(home, repository)
+        name.encode()
+    except UnicodeEncodeError:
+        raise Problem(f"the path {name!r} is not UTF-8", "rename it") from None
+    try:
+        trust = record.trust_in(home, name)
     except DamagedProblem as problem:
-        return Distrust(repository, wanted, Trust(repository), problem.message)
-    return Distrust(repository, trust.missing(wanted), trust)
+        return Distrust(name, wanted, Trust(name), problem.message)
+    return Distrust(name, trust.missing(wanted), trust)
 
 
 def agree(distrust: Distrust) -> Trust:
@@ -62,8 +71,7 @@ def agree(distrust: Distrust) -> Trust:
 def wanted(folder: str = ".") -> Distrust:
     """What the repository around a folder demands and nobody has agreed to."""
     home, repository = Home.usual(), git.find(str(Path(folder).absolute()))
-    config = load(home.root, Path(repository.worktree))
-    return distrust_of(home, repository.common_dir, demands(config, repository.worktree))
+    return distrust_in(home, repository, load(home.root, Path(repository.worktree)))
 
 
 def trust(folder: str = ".") -> Trust:

@@ -1,6 +1,8 @@
 """What a repository's own configuration asks of this machine, and what of it somebody has agreed to."""
 
-from msgspec import Struct
+from typing import Annotated
+
+from msgspec import Meta, Struct
 
 
 class Demand(Struct, frozen=True):
@@ -17,7 +19,7 @@ class Trust(Struct, frozen=True):
 
     repository: str
     granted: tuple[Demand, ...] = ()
-    at: float = 0
+    at: Annotated[float, Meta(ge=0, le=1e11)] = 0  # what a clock can show
 
     def missing(self, demands: tuple[Demand, ...]) -> tuple[Demand, ...]:
         """What nobody has agreed to: it is new, or not as it was."""

@@ -1,6 +1,7 @@
 """An agent CLI asked for its version, or run once with a question that has one answer: what of it has drifted."""
 
 import asyncio
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -9,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralphloop.core.attempt import Attempt, follow
-from ralphloop.core.environment import OF_A_SESSION
+from ralphloop.core.environment import KEPT, OF_A_SESSION
 from ralphloop.core.event import Event, Unread
 from ralphloop.core.policy import Policy
 from ralphloop.core.ports import Agent, Call, Command, Finding
@@ -45,7 +46,8 @@ async def version_of(agent: Agent, program: str, folder: Path, bounds: process.B
         said.append(data)
         return False
 
-    command = Command((program, *agent.traits.version), unset=OF_A_SESSION, prompt_as_file=True)
+    keep = (*KEPT, *agent.traits.variables)
+    command = Command((program, *agent.traits.version), unset=OF_A_SESSION, keep=keep, prompt_as_file=True)
     await _run(command, folder, folder, "", bounds, read)
     found = NUMBER.search(b"".join(said).decode(errors="replace"))
     return found[0] if found else ""
@@ -97,7 +99,7 @@ async def _run(
         cwd=str(cwd),
         log=str(folder / "output.log"),
         prompt=prompt,
-        mark=f"probe-{folder.name}.1",
+        mark=f"probe-{os.getpid()}-{folder.name}.1",
         held=None,
         bounds=bounds,
         read=read,
