@@ -183,24 +183,34 @@ def test_windows_to_the_second(folder: Folder, steps: list[Step], since: int, un
     assert parts[1] == folder.tokens(cold=True, since=first, until=end)
 
 
+def spoil(index: Path, how: str) -> None:
+    content = index.read_bytes()
+    match how:
+        case "gone":
+            index.unlink()
+        case "a folder":
+            index.unlink()
+            index.mkdir()
+        case "a file in the place of the folder":
+            shutil.rmtree(index.parent)
+            index.parent.write_text("")
+        case "half":
+            os.truncate(index, len(content) // 2)
+        case "one byte":
+            index.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+        case "another version":
+            index.write_bytes(content.replace(b"index 1", b"index 0"))
+        case _:
+            index.write_bytes(how.encode() * 100)
+
+
 @pytest.mark.parametrize(
-    "damage",
-    [
-        lambda index: [index.unlink()],
-        lambda index: index.write_bytes(b""),
-        lambda index: index.write_bytes(b"x" * 5000),
-        lambda index: [os.truncate(index, index.stat().st_size // 2)],
-        lambda index: index.write_bytes(index.read_bytes()[:-1] + b"\x00"),
-        lambda index: index.write_bytes(index.read_bytes().replace(b"index 1", b"index 0")),
-        lambda index: [index.unlink(), index.mkdir()],
-        lambda index: [shutil.rmtree(index.parent), index.parent.write_text("")],
-    ],
+    "how", ["gone", "a folder", "a file in the place of the folder", "half", "one byte", "another version", "", "x\n"]
 )
-def test_an_index_that_is_damaged_or_gone_is_made_anew(folder: Folder, damage: object) -> None:
+def test_an_index_that_is_damaged_or_gone_is_made_anew(folder: Folder, how: str) -> None:
     folder.file("a").write_text(answer("m") + answer("n"))
     folder.tokens()
-    assert callable(damage)
-    damage(next(folder.cache.iterdir()))
+    spoil(next(folder.cache.iterdir()), how)
     assert folder.same() == folder.same() == Tokens(20, 100)
 
 
