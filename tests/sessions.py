@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from ralphloop.agents.sessions.table import CLAUDE
+from ralphloop.core.buckets import Bucket
 from ralphloop.core.event import Tokens
-from ralphloop.core.usage import Bucket, grouped, summed
+from ralphloop.core.usage import grouped, summed
 from ralphloop.host.sessions import Sessions, Shelf, look
 
 MODEL = "claude-opus-4-8"

@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ralphloop.core.buckets import SLOT, Bucket, Portion, Summing, Sums, Who
 from ralphloop.core.event import Tokens
 from ralphloop.core.price import Price
 from ralphloop.core.session_file import Use, larger, last
-from ralphloop.core.usage import SLOT, Bucket, Portion, Summing, Sums, Who, grouped, summed, total
+from ralphloop.core.usage import grouped, summed, total
 
 PRICES = {"known": Price(1, 1, 1, 1)}
 USES = st.lists(

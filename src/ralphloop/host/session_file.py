@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from ralphloop.core.buckets import Summing, Sums
 from ralphloop.core.session_file import Reader, Thread, Use
-from ralphloop.core.usage import Summing, Sums
 from ralphloop.host.pieces import Pieces, mark, rows
 
 RECENT = 6  # answers that can still get a line; one to an older answer has the file read anew

@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from ralphloop.core.buckets import SLOT, Bucket, Portion, Who
 from ralphloop.core.session_file import Reader, Use
-from ralphloop.core.usage import SLOT, Bucket, Portion, Who
 from ralphloop.host import crew, doubles, glance, session_file, session_folders, session_index
 from ralphloop.host.session_file import Entry, Stamp
 from ralphloop.host.session_index import Index
