@@ -165,6 +165,15 @@ def test_a_plain_table_for_a_pipe(place: Place) -> None:
     assert total == ["total", "20", "57", "0", "0", "77", "≥~$0.0013"]
 
 
+def test_where_only_plain_letters_can_be_shown(place: Place) -> None:
+    write("a", answer("m", at=days_ago(0)), answer("n", 7, at=days_ago(1), message={"model": "unheard-of"}))
+    out = place.ralph("usage", PYTHONIOENCODING="ascii").out
+    assert ">=~$0.0013" in out and "?" not in out
+    with Terminal(place, "usage", PYTHONIOENCODING="ascii") as terminal:
+        assert terminal.ends() == 0
+    assert "####" in terminal.text and "?" not in terminal.text
+
+
 @pytest.mark.parametrize("columns", [40, 80, 81, 200])
 def test_bars_fit_the_terminal(place: Place, columns: int) -> None:
     for days in range(4):

@@ -1,6 +1,7 @@
 """What was used, in small buckets of time that any grouping is made of, and how they are kept."""
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 
 from msgspec import Struct
@@ -71,20 +72,30 @@ class Sums(Struct, frozen=True, array_like=True):
         cells = memoryview(self.counts).cast("q").tolist()
         costs = memoryview(self.costs).cast("d").tolist()
         slots, *columns = (cells[at : at + height] for at in range(0, len(cells), height))
-        least, most = min(slots), max(slots)
-        together = first <= least and most < end and (split is None or split(least) == split(most))
         start = 0
         for who, stop in zip(self.whose, self.ends, strict=True):
-            if together:
-                answers, input, output, read, written, hour = [sum(column[start:stop]) for column in columns]
-                cost = sum(costs[start:stop])
-                yield who, Bucket(slots[start], slots[stop - 1], answers, input, output, read, written, hour, cost)
-            else:
-                for at in range(start, stop):
-                    if first <= slots[at] < end:
-                        answers, input, output, read, written, hour = [column[at] for column in columns]
-                        yield who, Bucket(slots[at], slots[at], answers, input, output, read, written, hour, costs[at])
+            for begin, behind in _stretches(slots, start, stop, first, end, split):
+                answers, input, output, read, written, hour = [sum(column[begin:behind]) for column in columns]
+                cost = sum(costs[begin:behind])
+                yield who, Bucket(slots[begin], slots[behind - 1], answers, input, output, read, written, hour, cost)
             start = stop
+
+
+def _stretches(
+    slots: list[int], start: int, stop: int, first: int, end: int, split: Callable[[int], str] | None
+) -> Iterator[tuple[int, int]]:
+    """The rows of these slots, those together that need not be told apart. Slots only grow, and so do days."""
+    start, stop = bisect_left(slots, first, start, stop), bisect_left(slots, end, start, stop)
+    while start < stop:
+        behind = stop
+        if split is not None:
+            same = split(slots[start])
+            if split(slots[stop - 1]) != same:
+                behind = start + 1
+                while split(slots[behind]) == same:
+                    behind += 1
+        yield start, behind
+        start = behind
 
 
 class Summing:
