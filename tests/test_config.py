@@ -21,6 +21,7 @@ from ralphloop.config.document import ALIASES, DEEPEST, LARGEST
 from ralphloop.config.table import BY_NAME, KEYS
 from ralphloop.core.errors import NOT_DONE, USAGE, Problem, UsageProblem
 from ralphloop.core.policy import Bound, CheckRule, Policy, PromptRule
+from ralphloop.core.price import TABLE, Price
 
 Folders = tuple[Path, Path]
 
@@ -612,3 +613,39 @@ def test_any_bytes_are_read_or_refused(folders: Folders, content: bytes) -> None
         project(folders, content)
     except Problem as problem:
         assert "config.yaml" in problem.message
+
+
+def test_prices_lie_over_the_table(folders: Folders) -> None:
+    write(folders[0], "prices:\n  gpt-5: {input: 7, output: $8}\n  mine: {input: 1, output: 2}\n")
+    told = "{input: 0, output: 2.5, cache_read: 3, cache_write: 4, cache_write_1h: 5}"
+    config = project(folders, f"prices:\n  mine: {told}\n")
+    assert config.prices["gpt-5"] == Price(7, 8, 7, 7)
+    assert config.prices["mine"] == Price(0, 2.5, 3, 4, 5)
+    assert config.prices["gpt-5-mini"] == TABLE["gpt-5-mini"]
+    assert shown(config.setting("prices.gpt-5")) == {"input": 7, "output": 8, "cache_read": 7, "cache_write": 7}
+    assert config.setting("prices.mine").origin.endswith(".ralph/config.yaml:2")
+    assert config.policy() == Policy()
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "said"),
+    [
+        ("prices: 5\n", 1, "prices must be a section"),
+        ("prices:\n  m: 5\n", 2, "prices.m must be a section of prices"),
+        ("prices:\n  m: {input: 1}\n", 2, "prices.m has no output"),
+        ("prices:\n  m: {input: 1, output: 2,\n    cache_raed: 3}\n", 3, "prices.m.cache_raed is not known"),
+        ("prices:\n  m:\n    input: -1\n    output: 2\n", 3, "prices.m.input must be dollars"),
+        ("prices:\n  m: {input: .nan, output: 2}\n", 2, "prices.m.input must be dollars"),
+        ("prices:\n  m: {input: [1], output: 2}\n", 2, "prices.m.input must be one number"),
+        ("prices:\n  m: {input: 1e9, output: 2}\n", 2, "prices.m.input must be dollars"),
+        ("prices:\n  m: {input: , output: 2}\n", 2, "prices.m.input must be one number"),
+        ("prices:\n  m: {input: 1, output: 2}\n  m: {input: 1, output: 2}\n", 3, "prices.m stands twice"),
+        ('prices:\n  "a\\e": {input: 1, output: 2}\n', 2, "is not the name of a model"),
+        ("price: {}\n", 1, "price is not a section"),
+    ],
+)
+def test_a_price_that_is_none(folders: Folders, content: str, line: int, said: str) -> None:
+    problem = refusal(folders, content)
+    assert isinstance(problem, UsageProblem)
+    assert f"config.yaml:{line}: " in problem.message and said in problem.message
+    assert problem.hint

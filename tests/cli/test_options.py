@@ -14,8 +14,8 @@ COMMANDS = pytest.mark.parametrize("command", RALPH.commands, ids=RALPH.names)
 
 def test_commands_of_the_program() -> None:
     assert RALPH.names == (
-        "run", "status", "stop", "pause", "resume", "tell", "log", "list", "usage", "validate", "trust", "archive", "undo",
-        "config", "agents", "doctor", "demo", "completion", "help",
+        "run", "status", "stop", "pause", "resume", "tell", "log", "list", "usage", "validate", "trust", "archive",
+        "undo", "config", "agents", "doctor", "demo", "completion", "help",
     )  # fmt: skip
     assert RALPH.command("nothing") is None
 

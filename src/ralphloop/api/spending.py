@@ -8,11 +8,12 @@ from typing import get_args
 from msgspec import Struct
 
 from ralphloop.agents.sessions.table import CLAUDE, READERS
+from ralphloop.core.buckets import SLOT, Who
 from ralphloop.core.errors import Problem, UsageProblem
 from ralphloop.core.period import day
 from ralphloop.core.price import TABLE, Price
 from ralphloop.core.session_file import Reader
-from ralphloop.core.usage import SLOT, By, Row, Who, grouped, summed
+from ralphloop.core.usage import By, Row, grouped, summed
 from ralphloop.host import glance
 from ralphloop.host.sessions import Shelf, Trouble, look
 

@@ -4,7 +4,7 @@ import sys
 import time
 
 from ralphloop.cli.chart import amount, chart, table
-from ralphloop.cli.output import clean, coloured, columns, data, say, talk
+from ralphloop.cli.output import clean, coloured, columns, data, folded, say, talk
 from ralphloop.cli.parse import Parsed
 from ralphloop.core.errors import DONE, NOT_DONE, UsageProblem
 from ralphloop.core.period import midnight, moment
@@ -57,7 +57,7 @@ def show(found: "Usage") -> None:
     if width:
         for line in chart(found.rows, found.total, _heading(found), found.by, width, colour=coloured(sys.stdout)):
             say(line)
-        _explain(found)
+        _explain(found, width)
         return
     for line in table(found.rows, found.total, found.by):
         say(line)
@@ -70,13 +70,17 @@ def _heading(found: "Usage") -> str:
     return f"{period} · {', '.join(found.total.agents)} · {amount(found.total.answers)} answers"
 
 
-def _explain(found: "Usage") -> None:
+def _explain(found: "Usage", width: int) -> None:
+    notes = []
     if found.total.estimated:
-        say(f"~ estimated: the agent told no cost; prices of {DATE}, or those of your configuration")
+        notes.append(f"~ estimated: the agent told no cost; prices of {DATE}, or those of your configuration")
     if found.total.unpriced:
-        models = ", ".join(found.total.unpriced_models) or "models without a name"
-        say(f"! no price is known for {amount(found.total.unpriced)} tokens of {clean(models)};")
-        say("  write it under prices: in config.yaml")
+        models = clean(", ".join(found.total.unpriced_models)) or "models without a name"
+        count = amount(found.total.unpriced)
+        notes.append(f"! no price is known for {count} tokens of {models}; write it under prices: in config.yaml")
+    for note in notes:
+        for line in folded(note, width, 2):
+            say(line)
 
 
 def _nothing(found: "Usage") -> str:

@@ -1,6 +1,5 @@
 """What a model's tokens cost, for agents that do not tell it: a dated table, and the names models go by."""
 
-import re
 from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
@@ -91,10 +90,7 @@ TABLE: Mapping[str, Price] = {
     "qwen-plus": _other(0.4, 1.2, 0.04),
 }
 
-_PROVIDER = re.compile(r"^(?:(?:us|eu|apac|jp|au|ca|global)\.)?(?:anthropic|openai|google|qwen)\.")
-_CONTEXT = re.compile(r"\[1m\]$")  # claude's name for a larger window
-_REVISION = re.compile(r"-v\d+(?::\d+)?$")
-_DATE = re.compile(r"[-@](?:20\d{6}|20\d\d-\d\d-\d\d)$")
+PROVIDERS = ("anthropic.", "openai.", "google.", "qwen.")
 
 
 def cost_of(model: str, tokens: Tokens, prices: Mapping[str, Price] = TABLE, *, written_1h: int = 0) -> float | None:
@@ -120,14 +116,26 @@ def price_of(model: str, prices: Mapping[str, Price] = TABLE) -> Price | None:
 
 def _names(model: str) -> Iterator[str]:
     yield model
-    name = _CONTEXT.sub("", model.lower())
+    name = model.lower().removesuffix("[1m]")  # claude's name for a larger window
     yield name
-    name = _PROVIDER.sub("", name.rpartition("/")[2])
+    name = name.rpartition("/")[2]
+    for provider in PROVIDERS:  # also behind the name of a region
+        name = name.rpartition(provider)[2]
     yield name
-    name = _REVISION.sub("", name)
+    plain, _, revision = name.rpartition("-v")
+    name = plain if revision.replace(":", "").isdecimal() else name
     yield name
-    name = _DATE.sub("", name)
-    name = name.removesuffix("-latest")
+    name = _undated(name).removesuffix("-latest")
     yield name
     if name.startswith("claude"):
         yield name.replace(".", "-")
+
+
+def _undated(name: str) -> str:
+    """Without `-20251101`, `@20251101` or `-2025-11-01`."""
+    for size in (8, 10):
+        plain, date = name[: -size - 1], name[-size:]
+        digits = date if size == 8 else date.replace("-", "", 2)
+        if digits.isdecimal() and len(digits) == 8 and digits.startswith("20") and name[-size - 1 :][:1] in ("-", "@"):
+            return plain
+    return name

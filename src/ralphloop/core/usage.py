@@ -1,123 +1,15 @@
-"""Sums of what was used: small buckets of time that any grouping is made of, and the groups themselves."""
+"""Sums of what was used, by day, project, model or whatever makes a group, with what is known of their cost."""
 
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal
 
 from msgspec import Struct
 
+from ralphloop.core.buckets import SLOT, Bucket, Portion, Who
 from ralphloop.core.event import Tokens
 from ralphloop.core.price import TABLE, Price, cost_of
-from ralphloop.core.session_file import Use
 
-SLOT = 900  # seconds; every zone's midnight is at the beginning of one
 By = Literal["day", "session", "model", "project", "agent", "story", "run"]
-
-
-class Who(Struct, frozen=True, array_like=True, gc=False):
-    """Whose tokens they are. `told` ones have a cost that the file tells; the others are priced by the table."""
-
-    session: str
-    project: str
-    model: str
-    told: bool
-
-
-class Bucket(Struct, array_like=True, gc=False):
-    """What one of them used from one slot of time to another."""
-
-    slot: int
-    last: int
-    answers: int = 0
-    input: int = 0
-    output: int = 0
-    cache_read: int = 0
-    cache_write: int = 0
-    written_1h: int = 0
-    cost: float = 0.0
-
-    def add(self, use: Use, sign: int = 1) -> None:
-        tokens = use.tokens
-        self.answers += sign
-        self.input += sign * tokens.input
-        self.output += sign * tokens.output
-        self.cache_read += sign * tokens.cache_read
-        self.cache_write += sign * tokens.cache_write
-        self.written_1h += sign * use.written_1h
-        self.cost += sign * (use.cost or 0.0)
-
-
-class Portion(Struct, frozen=True, gc=False):
-    """A bucket with its agent, to be counted in or, when it was counted twice, out again."""
-
-    agent: str
-    who: Who
-    bucket: Bucket
-
-
-class Sums(Struct, frozen=True, array_like=True):
-    """What one session file comes to, in columns: every run reads those of all files, and few of them change."""
-
-    whose: list[Who] = []
-    ends: list[int] = []  # behind the last row of each
-    counts: bytes = b""  # a column after the other: slot, answers, and the five kinds of tokens
-    costs: bytes = b""
-
-    @property
-    def slots(self) -> memoryview:
-        return memoryview(self.counts)[: len(self.costs)].cast("q")
-
-    def buckets(self, first: int, end: int, split: Callable[[int], str] | None) -> Iterator[tuple[Who, Bucket]]:
-        """What lies in these slots, as few buckets as can be; one never holds two of what `split` tells apart."""
-        height = len(self.costs) // 8
-        if not height:
-            return
-        cells = memoryview(self.counts).cast("q").tolist()
-        costs = memoryview(self.costs).cast("d").tolist()
-        slots, *columns = (cells[at : at + height] for at in range(0, len(cells), height))
-        least, most = min(slots), max(slots)
-        together = first <= least and most < end and (split is None or split(least) == split(most))
-        start = 0
-        for who, stop in zip(self.whose, self.ends, strict=True):
-            if together:
-                answers, input, output, read, written, hour = [sum(column[start:stop]) for column in columns]
-                cost = sum(costs[start:stop])
-                yield who, Bucket(slots[start], slots[stop - 1], answers, input, output, read, written, hour, cost)
-            else:
-                for at in range(start, stop):
-                    if first <= slots[at] < end:
-                        answers, input, output, read, written, hour = [column[at] for column in columns]
-                        yield who, Bucket(slots[at], slots[at], answers, input, output, read, written, hour, costs[at])
-            start = stop
-
-
-class Summing:
-    """Sums that grow with each use."""
-
-    def __init__(self, sums: Sums | None = None) -> None:
-        self._buckets: dict[Who, dict[int, Bucket]] = {}
-        for who, bucket in sums.buckets(-(1 << 62), 1 << 62, str) if sums is not None else ():
-            self._buckets.setdefault(who, {})[bucket.slot] = bucket
-
-    def add(self, use: Use, sign: int = 1) -> None:
-        buckets = self._buckets.setdefault(Who(use.session, use.project, use.model, use.cost is not None), {})
-        slot = int(use.at // SLOT)
-        bucket = buckets.get(slot)
-        if bucket is None:
-            bucket = buckets[slot] = Bucket(slot, slot)
-        bucket.add(use, sign)
-
-    def sums(self) -> Sums:
-        whose, ends, rows = [], [], []
-        for who, buckets in self._buckets.items():
-            told = [buckets[slot] for slot in sorted(buckets) if buckets[slot].answers]
-            if told:
-                rows += told
-                whose.append(who)
-                ends.append(len(rows))
-        names = ("slot", "answers", "input", "output", "cache_read", "cache_write", "written_1h")
-        counts = array("q", (getattr(row, name) for name in names for row in rows))
-        return Sums(whose, ends, counts.tobytes(), array("d", (row.cost for row in rows)).tobytes())
 
 
 class Row(Struct, frozen=True):

@@ -9,7 +9,10 @@ from ralphloop.host.session_index import Index
 
 
 def find(
-    index: Index, changed: Collection[str], readers: Mapping[str, Reader], complain: Callable[[str, OSError], object]
+    index: Index,
+    changed: Collection[bytes],
+    readers: Mapping[str, Reader],
+    complain: Callable[[bytes, OSError], object],
 ) -> None:
     """Bring the index's doubles up to date after these files have changed."""
     for found in index.doubles.values():
@@ -31,7 +34,7 @@ def find(
     index.doubles = {key: found for key, found in index.doubles.items() if len(found) > 1}
 
 
-def _shared(index: Index, changed: Collection[str]) -> set[int]:
+def _shared(index: Index, changed: Collection[bytes]) -> set[int]:
     """The keys of changed files that others have as well."""
     fresh, shared = set[int](), set[int]()
     for entry in _entries(index):
@@ -50,9 +53,9 @@ def _entries(index: Index) -> Iterator[Entry]:
         yield from entries.values()
 
 
-def lost(index: Index) -> dict[str, list[Use]]:
+def lost(index: Index) -> dict[bytes, list[Use]]:
     """By file, the answers that another file has as well, and better or first."""
-    found: dict[str, list[Use]] = {}
+    found: dict[bytes, list[Use]] = {}
     for uses in index.doubles.values():
         paths = sorted(uses)
         kept = paths[0]

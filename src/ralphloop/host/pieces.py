@@ -56,14 +56,14 @@ def mark(descriptor: int, end: int) -> bytes:
     return glance.digest(b"".join(parts)).encode()
 
 
-def rows(path: str, reader: Reader) -> Iterator[bytes]:
+def rows(path: bytes, reader: Reader) -> Iterator[bytes]:
     """A database asked for its lines; its writer is not disturbed."""
     import sqlite3
     from contextlib import closing
     from urllib.parse import quote
 
     try:
-        with closing(sqlite3.connect(f"file:{quote(os.fsencode(path))}?mode=ro", uri=True, timeout=5)) as base:
+        with closing(sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, timeout=5)) as base:
             asked = base.execute(reader.query)
             while found := asked.fetchmany(ROWS):
                 yield b"".join(str(line).encode("utf-8", "replace") + b"\n" for (line,) in found)

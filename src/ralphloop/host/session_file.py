@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from ralphloop.core.buckets import Summing, Sums
 from ralphloop.core.session_file import Reader, Thread, Use
-from ralphloop.core.usage import Summing, Sums
 from ralphloop.host.pieces import Pieces, mark, rows
 
 RECENT = 6  # answers that can still get a line; one to an older answer has the file read anew
@@ -30,7 +30,7 @@ class Stamp(Struct, frozen=True, array_like=True):
 class Entry(Struct, frozen=True, array_like=True):
     """One file as it was read."""
 
-    path: str
+    path: bytes
     stamp: Stamp
     read_at: int
     offset: int = 0  # behind the last whole line
@@ -50,13 +50,13 @@ class Entry(Struct, frozen=True, array_like=True):
 _uses = msgspec.msgpack.Decoder(list[Use])
 
 
-def stamp_of(path: str, reader: Reader, found: os.stat_result | None = None) -> Stamp:
+def stamp_of(path: bytes, reader: Reader, found: os.stat_result | None = None) -> Stamp:
     found = found or os.stat(path)  # noqa: PTH116
     stamp = Stamp(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
     if not reader.query:
         return stamp
     try:
-        log = os.stat(f"{path}-wal")  # noqa: PTH116
+        log = os.stat(path + b"-wal")  # noqa: PTH116
     except OSError:
         return stamp
     newest = max(stamp.modified, log.st_mtime_ns), max(stamp.changed, log.st_ctime_ns)
@@ -74,7 +74,7 @@ def same(one: Entry, other: Entry) -> bool:
     return known and not one.provisional and not other.provisional
 
 
-def read(path: str, reader: Reader, before: Entry | None = None) -> Entry:
+def read(path: bytes, reader: Reader, before: Entry | None = None) -> Entry:
     """The file as it stands now; what was read before is read again only when it may have become something else."""
     if reader.query:
         return _from_database(path, reader)
@@ -105,7 +105,7 @@ def uses(entry: Entry, reader: Reader) -> list[Use]:
     return all_uses(entry.path, reader, entry.stamp.size)
 
 
-def all_uses(path: str, reader: Reader, end: int | None = None) -> list[Use]:
+def all_uses(path: bytes, reader: Reader, end: int | None = None) -> list[Use]:
     """Every answer of a file, or of its first bytes."""
     if reader.query:
         return list(_merged(reader, Thread(), rows(path, reader))[0].values())
@@ -122,7 +122,7 @@ def all_uses(path: str, reader: Reader, end: int | None = None) -> list[Use]:
 class _Reading:
     """A file that is open."""
 
-    def __init__(self, path: str, reader: Reader, descriptor: int, stamp: Stamp) -> None:
+    def __init__(self, path: bytes, reader: Reader, descriptor: int, stamp: Stamp) -> None:
         self.path, self.reader, self.descriptor, self.stamp = path, reader, descriptor, stamp
         self.thread = Thread(project=project_of(path, reader))
         self.unread = 0
@@ -184,7 +184,7 @@ class _Reading:
         )
 
 
-def _from_database(path: str, reader: Reader) -> Entry:
+def _from_database(path: bytes, reader: Reader) -> Entry:
     now, stamp = time.time_ns(), stamp_of(path, reader)
     found, thread, unread = _merged(reader, Thread(), rows(path, reader))
     summing = Summing()
@@ -217,11 +217,11 @@ def _packed(keys: Iterable[int]) -> bytes:
     return array("Q", keys).tobytes()
 
 
-def project_of(path: str, reader: Reader) -> str:
+def project_of(path: bytes, reader: Reader) -> str:
     if not reader.project_file:
         return ""
     try:
-        with Path(path).parent.joinpath(reader.project_file).open("rb") as stream:
+        with Path(os.fsdecode(path)).parent.joinpath(reader.project_file).open("rb") as stream:
             return stream.read(FOLDER_NAME_LIMIT).decode("utf-8", "replace").strip()
     except OSError:
         return ""

@@ -76,17 +76,18 @@ def _uses(reader: Reader, folder: str, pattern: str, since: float, wanted: Calla
     return list(found.values())
 
 
-def _paths(reader: Reader, folder: str, pattern: str, since: float) -> Iterator[str]:
+def _paths(reader: Reader, folder: str, pattern: str, since: float) -> Iterator[bytes]:
     for entry in session_folders.found(folder, pattern, lambda _: None):
         try:
-            stamp = session_file.stamp_of(entry.path, reader, entry.stat())
+            path = os.fsencode(entry.path)
+            stamp = session_file.stamp_of(path, reader, entry.stat())
         except OSError:
             continue
         if stamp.modified >= since * 1e9:
-            yield entry.path
+            yield path
 
 
-def _belongs(reader: Reader, path: str, worktree: str) -> bool:
+def _belongs(reader: Reader, path: bytes, worktree: str) -> bool:
     if reader.project_file:
         return session_file.project_of(path, reader) in _names(worktree)
     with open(path, "rb") as stream:  # noqa: PTH123
@@ -95,7 +96,7 @@ def _belongs(reader: Reader, path: str, worktree: str) -> bool:
     return any(b'"cwd":' + name + end in head for name in written for end in (b'"', b"/"))
 
 
-def _size_of_rows(reader: Reader, path: str, worktree: str) -> Iterator[int]:
+def _size_of_rows(reader: Reader, path: bytes, worktree: str) -> Iterator[int]:
     for piece in rows(path, reader):
         for line in piece.splitlines(keepends=True):
             if any(use.project in _names(worktree) for use in reader.take(line, Thread()).uses):

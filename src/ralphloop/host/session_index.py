@@ -19,8 +19,8 @@ LARGEST = 1 << 30
 class Index(Struct, array_like=True):
     """Entries by agent and path; the answers that stand in several files, each with the files that have it."""
 
-    entries: dict[str, dict[str, Entry]] = {}
-    doubles: dict[int, dict[str, Use]] = {}
+    entries: dict[str, dict[bytes, Entry]] = {}
+    doubles: dict[int, dict[bytes, Use]] = {}
 
 
 _encoder = msgspec.msgpack.Encoder()
@@ -39,7 +39,7 @@ def load(path: Path) -> Index:
 
 def save(path: Path, index: Index) -> None:
     """Two that write at once leave the one or the other; where it cannot be written, all is read again next time."""
-    with suppress(OSError, UnicodeEncodeError):
+    with suppress(OSError):
         body = _encoder.encode(index)
         replace(path, HEAD + _sum(body) + body, durable=False)
 

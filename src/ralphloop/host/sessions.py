@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from ralphloop.core.buckets import SLOT, Bucket, Portion, Who
 from ralphloop.core.session_file import Reader, Use
-from ralphloop.core.usage import SLOT, Bucket, Portion, Who
 from ralphloop.host import crew, doubles, glance, session_file, session_folders, session_index
 from ralphloop.host.session_file import Entry, Stamp
 from ralphloop.host.session_index import Index
@@ -73,7 +73,7 @@ def look(shelves: Sequence[Shelf], cache: Path | None) -> Sessions:
     path = cache / f"index-{_named(shelves)}" if cache is not None else None
     index = session_index.load(path) if path is not None else Index()
     sessions = Sessions(index, {shelf.reader.name: shelf.reader for shelf in shelves}, [])
-    stale, changed = False, set[str]()
+    stale, changed = False, set[bytes]()
     for shelf in shelves:
         touched, other = _refresh(shelf, sessions)
         stale, changed = stale or touched, changed | other
@@ -104,11 +104,11 @@ class _Answer(Struct, array_like=True):
 _answers = msgspec.msgpack.Decoder(_Answer)
 
 
-def _refresh(shelf: Shelf, sessions: Sessions) -> tuple[bool, set[str]]:
+def _refresh(shelf: Shelf, sessions: Sessions) -> tuple[bool, set[bytes]]:
     """Bring the entries of one agent up to date: whether any was touched, and which are not what they were."""
     reader, before = shelf.reader, sessions.index.entries.get(shelf.reader.name, {})
-    now: dict[str, Entry] = {}
-    jobs: list[tuple[str, Entry | None]] = []
+    now: dict[bytes, Entry] = {}
+    jobs: list[tuple[bytes, Entry | None]] = []
     sizes: list[int] = []
     for path, stamp in _listed(shelf, sessions.troubles):
         known = before.get(path)
@@ -118,7 +118,7 @@ def _refresh(shelf: Shelf, sessions: Sessions) -> tuple[bool, set[str]]:
             jobs.append((path, known))
             sizes.append(stamp.size - (known.offset if known is not None else 0))
     answers = crew.shared_out(jobs, sizes, lambda job: _answer(reader, *job), worth=WORTH_A_PROCESS)
-    changed = set[str]()
+    changed = set[bytes]()
     for (path, known), content in zip(jobs, answers, strict=True):
         answer = _answers.decode(content)
         if answer.entry is not None:
@@ -131,13 +131,14 @@ def _refresh(shelf: Shelf, sessions: Sessions) -> tuple[bool, set[str]]:
     return bool(jobs), changed | (before.keys() - now.keys())
 
 
-def _listed(shelf: Shelf, troubles: list[Trouble]) -> Iterator[tuple[str, Stamp]]:
+def _listed(shelf: Shelf, troubles: list[Trouble]) -> Iterator[tuple[bytes, Stamp]]:
     """Every file once, though folders may be links to one another."""
     for folder in dict.fromkeys(os.path.realpath(one) for one in shelf.folders):
         complain = _complaining(troubles, folder)
         for entry in session_folders.found(folder, shelf.files or shelf.reader.files, complain):
             try:
-                yield entry.path, session_file.stamp_of(entry.path, shelf.reader, entry.stat())
+                path = os.fsencode(entry.path)
+                yield path, session_file.stamp_of(path, shelf.reader, entry.stat())
             except FileNotFoundError:
                 continue
             except OSError as error:
@@ -145,10 +146,10 @@ def _listed(shelf: Shelf, troubles: list[Trouble]) -> Iterator[tuple[str, Stamp]
 
 
 def _complaining(troubles: list[Trouble], folder: str) -> Callable[[OSError], object]:
-    return lambda error: troubles.append(_trouble(os.fsdecode(error.filename or folder), error))
+    return lambda error: troubles.append(_trouble(os.fsencode(error.filename or folder), error))
 
 
-def _answer(reader: Reader, path: str, before: Entry | None) -> bytes:
+def _answer(reader: Reader, path: bytes, before: Entry | None) -> bytes:
     try:
         return msgspec.msgpack.encode(_Answer(session_file.read(path, reader, before)))
     except FileNotFoundError:
@@ -157,12 +158,14 @@ def _answer(reader: Reader, path: str, before: Entry | None) -> bytes:
         return msgspec.msgpack.encode(_Answer(None, _trouble(path, error)))
 
 
-def _trouble(path: str, error: OSError) -> Trouble:
-    return Trouble(path, error.strerror or str(error))
+def _trouble(path: bytes, error: OSError) -> Trouble:
+    return Trouble(path.decode("utf-8", "replace"), error.strerror or str(error))
 
 
 def _unread(entry: Entry) -> Trouble:
-    return Trouble(entry.path, "some lines that should tell what was used cannot be read", entry.unread)
+    return Trouble(
+        entry.path.decode("utf-8", "replace"), "some lines that should tell what was used cannot be read", entry.unread
+    )
 
 
 def _portion(agent: str, use: Use, sign: int) -> Portion:
