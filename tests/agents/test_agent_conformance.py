@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kept_streams import STREAMS, agent_of, beside, expected, parser_of, read
 
+from kept_streams import STREAMS, agent_of, beside, expected, parser_of, read
 from ralphloop.agents.table import AGENTS, named
 from ralphloop.core.attempt import Attempt, follow
 from ralphloop.core.event import Finished, LimitMet, Said, Unread
