@@ -1,11 +1,12 @@
 """Claude's stream-json as events: bytes cut anywhere in, values out, whatever the bytes are."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ralphloop.agents import claude_limit, faults
 from ralphloop.agents.claude_usage import Usage
-from ralphloop.agents.lines import Line, Lines, ending, short
-from ralphloop.agents.shapes import count, json_object, mapping, mappings, number, text, words
+from ralphloop.agents.json_stream import JsonStream
+from ralphloop.agents.lines import ending, short
+from ralphloop.agents.shapes import count, mapping, mappings, number, telling, text, words
 from ralphloop.core.event import (
     Event,
     Fault,
@@ -17,7 +18,6 @@ from ralphloop.core.event import (
     Spent,
     ToolAnswered,
     ToolCalled,
-    Unread,
 )
 
 NOISE = frozenset({
@@ -25,10 +25,6 @@ NOISE = frozenset({
     "keep_alive", "tool_progress", "tool_use_summary", "auth_status", "prompt_suggestion", "summary",
 })  # fmt: skip
 TOOL_CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
-TELLING = (
-    "command", "file_path", "notebook_path", "pattern", "path", "query", "url", "description", "skill", "task_id",
-    "prompt",
-)  # fmt: skip
 ERRORS = {
     "error_max_turns": "the agent reached its maximum number of turns",
     "error_max_budget_usd": "the agent reached its maximum budget",
@@ -39,66 +35,43 @@ FAULTS: dict[str, Fault] = {
 }  # fmt: skip
 SYNTHETIC = "<synthetic>"
 ERROR_LIMIT = 4000
-ONE_BY_ONE = 20
-UNREAD_BATCH = 1000
-UNREAD_BATCH_SIZE = 1 << 20
 CALLS_REMEMBERED = 256
 ANSWER = b'{"type":"user"'  # what tools answered: never the agent's own word
 
 
 class ClaudeStream:
-    """A Parser. The first unread lines are told one by one, a flood of them in batches."""
+    """A Parser."""
 
     def __init__(self) -> None:
-        self._lines = Lines(dull=ANSWER)
+        self._stream = JsonStream(self._read, dull=ANSWER)
         self._usage = Usage()
         self._answer = ""
         self._calls: dict[str, str] = {}  # the tool of each call that was not answered yet
         self._limit: LimitMet | None = None
         self._fault: Fault = ""  # of the last message that was the CLI's and not its model's
-        self._unread_told = 0
-        self._unread = Unread(0, 0)
 
     def feed(self, data: bytes) -> Sequence[Event]:
-        return [event for line in self._lines.feed(data) for event in self._read(line)]
+        return self._stream.feed(data)
 
     def close(self) -> Sequence[Event]:
-        events = [event for line in self._lines.close() for event in self._read(line)]
-        if self._lines.dropped:
-            lines, size = self._lines.dropped, self._lines.dropped_size
-            events.append(Unread(lines, size, "answers of tools, too many to be told"))
-            self._lines.dropped = self._lines.dropped_size = 0
-        return [*events, *self._told_unread()]
+        return self._stream.close()
 
-    def _read(self, line: Line) -> Iterator[Event]:
-        if not line.whole:
-            yield from self._not_read(line.text, line.size)
-        elif line.text.strip():
-            found, before = json_object(line.text)
-            if before:
-                yield from self._not_read(before, len(before))
-            if found is not None:
-                yield from self._of_type(found, line)
-
-    def _of_type(self, event: dict[str, object], line: Line) -> Iterator[Event]:
+    def _read(self, event: dict[str, object]) -> Iterable[Event] | None:
         match event.get("type"):
             case "system":
-                events = self._system(event)
+                return self._system(event)
             case "assistant":
-                events = self._assistant(event)
+                return self._assistant(event)
             case "user":
-                events = self._user(event)
+                return self._user(event)
             case "result":
-                events = self._result(event)
+                return self._result(event)
             case "rate_limit_event":
-                events = self._limit_met(claude_limit.from_event(event))
+                return self._limit_met(claude_limit.from_event(event))
             case str(kind) if kind in NOISE:
-                return
+                return ()
             case _:
-                yield from self._not_read(line.text, line.size)
-                return
-        yield from self._told_unread()
-        yield from events
+                return None
 
     def _system(self, event: dict[str, object]) -> Iterator[Event]:
         if event.get("subtype") == "init":
@@ -122,7 +95,7 @@ class ClaudeStream:
             self._fault = FAULTS.get(text(event.get("error")), "")
         blocks = mappings([{"type": "text", "text": content}] if isinstance(content, str) else content)
         for block in blocks:
-            if block.get("type") in TOOL_CALLS:
+            if text(block.get("type")) in TOOL_CALLS:
                 yield self._called(block)
             # what a subagent says is an answer to the agent, not the agent's word
             elif block.get("type") == "text" and not event.get("parent_tool_use_id"):
@@ -135,7 +108,7 @@ class ClaudeStream:
         self._calls[text(block.get("id"))[:200]] = name
         if len(self._calls) > CALLS_REMEMBERED:
             del self._calls[next(iter(self._calls))]
-        return ToolCalled(name, _telling(mapping(block.get("input"))))
+        return ToolCalled(name, telling(mapping(block.get("input"))))
 
     def _said(self, said: str, *, synthetic: bool) -> Iterator[Event]:
         if not said.strip():
@@ -157,7 +130,7 @@ class ClaudeStream:
         error = _error(event)
         # an error that ends on the model's own answer tells nothing about the account
         ordinary = bool(said) and said[-ERROR_LIMIT:] == self._answer
-        if error and not ordinary and event.get("subtype") not in claude_limit.OWN_BUDGET:
+        if error and not ordinary and text(event.get("subtype")) not in claude_limit.OWN_BUDGET:
             yield from self._limit_met(claude_limit.from_text(error))
         cost, turns = number(event.get("total_cost_usd")), number(event.get("num_turns"))
         yield Finished(
@@ -181,27 +154,6 @@ class ClaudeStream:
         if told is None or (limit.resets_at is not None and limit.resets_at != told.resets_at):
             self._limit = limit
             yield limit
-
-    def _not_read(self, data: bytes, size: int) -> Iterator[Event]:
-        sample = short(data[:4000].decode("utf-8", "replace"))
-        self._unread = Unread(self._unread.lines + 1, self._unread.size + size, self._unread.sample or sample)
-        self._unread_told += 1
-        many = self._unread.lines >= UNREAD_BATCH or self._unread.size >= UNREAD_BATCH_SIZE
-        if many or self._unread_told <= ONE_BY_ONE:
-            yield from self._told_unread()
-
-    def _told_unread(self) -> Iterator[Event]:
-        if self._unread.lines:
-            told, self._unread = self._unread, Unread(0, 0)
-            yield told
-
-
-def _telling(arguments: dict[str, object]) -> str:
-    """The one argument that says what a tool was called for."""
-    for name in TELLING:
-        if told := text(arguments.get(name)).strip():
-            return short(told)
-    return short(next((value for value in arguments.values() if isinstance(value, str) and value.strip()), ""))
 
 
 def _error(event: dict[str, object]) -> str:

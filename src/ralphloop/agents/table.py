@@ -12,7 +12,10 @@ from ralphloop.core.ports import Agent
 
 AGENTS = {
     "claude": "ralphloop.agents.claude:Claude",
+    "codex": "ralphloop.agents.codex:Codex",
     "command": "ralphloop.agents.command:CommandAgent",
+    "copilot": "ralphloop.agents.copilot:Copilot",
+    "opencode": "ralphloop.agents.opencode:OpenCode",
     "scripted": "ralphloop.agents.scripted:Scripted",
 }
 EXAMPLES = {"argv": "argv: [my-agent, --batch]", "script": "script: actions.json"}

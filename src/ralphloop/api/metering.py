@@ -16,7 +16,7 @@ class Meter:
     def __init__(self, config: Config, worktree: str) -> None:
         self.config, self.worktree = config, worktree
         self.prices = config.prices
-        self.known: dict[str, bool] = {}  # whose project a session file is of
+        self.known: dict[bytes, bool] = {}  # whose project a session file is of
 
     def size(self, agent: str) -> int:
         """Bytes of this project's session files."""

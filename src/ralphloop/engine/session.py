@@ -155,6 +155,7 @@ def _command(desk: Desk, n: int) -> Command:
             allowed_tools=policy.allowed_tools,
             model=reserved.model if reserved else "",
             max_cost=reserved.allowed.cost if reserved and reserved.allowed else None,
+            git_folders=tuple(dict.fromkeys((desk.repository.common_dir, desk.repository.git_dir))),
         )
     )
     return replace(

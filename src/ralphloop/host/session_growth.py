@@ -28,7 +28,7 @@ def recorded(reader: Reader, config_folder: str, worktree: str, session: str, si
     return total if mine else None
 
 
-def size_of(reader: Reader, config_folder: str, worktree: str, known: dict[str, bool] | None = None) -> int:
+def size_of(reader: Reader, config_folder: str, worktree: str, known: dict[bytes, bool] | None = None) -> int:
     """Bytes of the session files of this project and of no other; what cannot be read is left out both times.
 
     `known` remembers whose files are, from one call to the next.
