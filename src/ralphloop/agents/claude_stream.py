@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from ralphloop.agents import claude_limit, faults
 from ralphloop.agents.claude_usage import Usage
 from ralphloop.agents.lines import Line, Lines, ending, short
-from ralphloop.agents.shapes import count, json_object, mapping, mappings, number, text, words
+from ralphloop.agents.shapes import count, json_object, mapping, mappings, number, telling, text, words
+from ralphloop.agents.unread import UnreadLines
 from ralphloop.core.event import (
     Event,
     Fault,
@@ -25,10 +26,6 @@ NOISE = frozenset({
     "keep_alive", "tool_progress", "tool_use_summary", "auth_status", "prompt_suggestion", "summary",
 })  # fmt: skip
 TOOL_CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
-TELLING = (
-    "command", "file_path", "notebook_path", "pattern", "path", "query", "url", "description", "skill", "task_id",
-    "prompt",
-)  # fmt: skip
 ERRORS = {
     "error_max_turns": "the agent reached its maximum number of turns",
     "error_max_budget_usd": "the agent reached its maximum budget",
@@ -39,9 +36,6 @@ FAULTS: dict[str, Fault] = {
 }  # fmt: skip
 SYNTHETIC = "<synthetic>"
 ERROR_LIMIT = 4000
-ONE_BY_ONE = 20
-UNREAD_BATCH = 1000
-UNREAD_BATCH_SIZE = 1 << 20
 CALLS_REMEMBERED = 256
 ANSWER = b'{"type":"user"'  # what tools answered: never the agent's own word
 
@@ -56,8 +50,7 @@ class ClaudeStream:
         self._calls: dict[str, str] = {}  # the tool of each call that was not answered yet
         self._limit: LimitMet | None = None
         self._fault: Fault = ""  # of the last message that was the CLI's and not its model's
-        self._unread_told = 0
-        self._unread = Unread(0, 0)
+        self._unread = UnreadLines()
 
     def feed(self, data: bytes) -> Sequence[Event]:
         return [event for line in self._lines.feed(data) for event in self._read(line)]
@@ -68,15 +61,15 @@ class ClaudeStream:
             lines, size = self._lines.dropped, self._lines.dropped_size
             events.append(Unread(lines, size, "answers of tools, too many to be told"))
             self._lines.dropped = self._lines.dropped_size = 0
-        return [*events, *self._told_unread()]
+        return [*events, *self._unread.flush()]
 
     def _read(self, line: Line) -> Iterator[Event]:
         if not line.whole:
-            yield from self._not_read(line.text, line.size)
+            yield from self._unread.add(line.text, line.size)
         elif line.text.strip():
             found, before = json_object(line.text)
             if before:
-                yield from self._not_read(before, len(before))
+                yield from self._unread.add(before, len(before))
             if found is not None:
                 yield from self._of_type(found, line)
 
@@ -95,9 +88,9 @@ class ClaudeStream:
             case str(kind) if kind in NOISE:
                 return
             case _:
-                yield from self._not_read(line.text, line.size)
+                yield from self._unread.add(line.text, line.size)
                 return
-        yield from self._told_unread()
+        yield from self._unread.flush()
         yield from events
 
     def _system(self, event: dict[str, object]) -> Iterator[Event]:
@@ -132,7 +125,7 @@ class ClaudeStream:
         self._calls[text(block.get("id"))[:200]] = name
         if len(self._calls) > CALLS_REMEMBERED:
             del self._calls[next(iter(self._calls))]
-        return ToolCalled(name, _telling(mapping(block.get("input"))))
+        return ToolCalled(name, telling(mapping(block.get("input"))))
 
     def _said(self, said: str, *, synthetic: bool) -> Iterator[Event]:
         if not said.strip():
@@ -178,27 +171,6 @@ class ClaudeStream:
         if told is None or (limit.resets_at is not None and limit.resets_at != told.resets_at):
             self._limit = limit
             yield limit
-
-    def _not_read(self, data: bytes, size: int) -> Iterator[Event]:
-        sample = short(data[:4000].decode("utf-8", "replace"))
-        self._unread = Unread(self._unread.lines + 1, self._unread.size + size, self._unread.sample or sample)
-        self._unread_told += 1
-        many = self._unread.lines >= UNREAD_BATCH or self._unread.size >= UNREAD_BATCH_SIZE
-        if many or self._unread_told <= ONE_BY_ONE:
-            yield from self._told_unread()
-
-    def _told_unread(self) -> Iterator[Event]:
-        if self._unread.lines:
-            told, self._unread = self._unread, Unread(0, 0)
-            yield told
-
-
-def _telling(arguments: dict[str, object]) -> str:
-    """The one argument that says what a tool was called for."""
-    for name in TELLING:
-        if told := text(arguments.get(name)).strip():
-            return short(told)
-    return short(next((value for value in arguments.values() if isinstance(value, str) and value.strip()), ""))
 
 
 def _error(event: dict[str, object]) -> str:

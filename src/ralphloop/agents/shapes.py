@@ -6,10 +6,14 @@ import re
 
 import msgspec
 
-from ralphloop.agents.lines import clean
+from ralphloop.agents.lines import clean, short
 
 _JSON_START = re.compile(rb'\{\s*"type"\s*:\s*"')
 LARGEST_COUNT = 1 << 53
+TELLING = (
+    "command", "file_path", "notebook_path", "pattern", "path", "query", "url", "description", "skill", "task_id",
+    "prompt",
+)  # fmt: skip
 
 
 def text(value: object) -> str:
@@ -44,6 +48,14 @@ def words(value: object) -> str:
     if isinstance(value, str):
         return value
     return "\n".join(text(block.get("text")) for block in mappings(value) if text(block.get("text")))
+
+
+def telling(arguments: dict[str, object]) -> str:
+    """The one argument that says what a tool was called for."""
+    for name in TELLING:
+        if told := text(arguments.get(name)).strip():
+            return short(told)
+    return short(next((value for value in arguments.values() if isinstance(value, str) and value.strip()), ""))
 
 
 def json_object(line: bytes) -> tuple[dict[str, object] | None, bytes]:
