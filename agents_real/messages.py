@@ -8,10 +8,10 @@ Json = dict[str, Any]
 
 
 class Tool(NamedTuple):
-    """A tool the model wants called."""
+    """A tool the model wants called; one that takes no arguments but a text is given a text."""
 
     name: str
-    input: Json
+    input: Json | str
 
 
 class Usage(NamedTuple):
@@ -45,12 +45,13 @@ class Say(NamedTuple):
 
 
 class Refuse(NamedTuple):
-    """An HTTP error with the API's error body."""
+    """An HTTP error with the API's error body; `more` stands in it beside the kind and the message."""
 
     status: int
     kind: str
     message: str
     headers: Mapping[str, str] = {}
+    more: Mapping[str, object] = {}
 
 
 class Cut(NamedTuple):
@@ -59,11 +60,19 @@ class Cut(NamedTuple):
     text: str = "This sentence will never be"
 
 
+class Fail(NamedTuple):
+    """A stream that begins well, under status 200, and then tells of an error."""
+
+    kind: str
+    message: str
+    text: str = "This sentence will never be"
+
+
 class Silence(NamedTuple):
     """Takes the request and never says a byte."""
 
 
-Answer = Say | Refuse | Cut | Silence
+Answer = Say | Refuse | Cut | Fail | Silence
 Scenario = Callable[[Json, int], Answer]
 
 
@@ -102,10 +111,10 @@ def message_events(request: Json, number: int, answer: Say) -> Iterator[Json]:
     for index, block in enumerate(whole["content"]):
         if block["type"] == "text":
             empty: Json = {"type": "text", "text": ""}
-            parts = [{"type": "text_delta", "text": part} for part in _cut_up(block["text"])]
+            parts = [{"type": "text_delta", "text": part} for part in cut_up(block["text"])]
         else:
             empty = {**block, "input": {}}
-            parts = [{"type": "input_json_delta", "partial_json": part} for part in _cut_up(json.dumps(block["input"]))]
+            parts = [{"type": "input_json_delta", "partial_json": part} for part in cut_up(json.dumps(block["input"]))]
         yield {"type": "content_block_start", "index": index, "content_block": empty}
         for part in parts:
             yield {"type": "content_block_delta", "index": index, "delta": part}
@@ -115,5 +124,5 @@ def message_events(request: Json, number: int, answer: Say) -> Iterator[Json]:
     yield {"type": "message_stop"}
 
 
-def _cut_up(text: str, size: int = 24) -> list[str]:
+def cut_up(text: str, size: int = 24) -> list[str]:
     return [text[start : start + size] for start in range(0, len(text), size)] or [""]

@@ -1,25 +1,17 @@
-"""A model server on loopback, for the Messages API as Claude Code uses it, that counts what it gave out."""
+"""A model server on loopback, for the APIs that agent CLIs use, that counts what it gave out."""
 
+import itertools
 import json
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
-from messages import (
-    Answer,
-    Cut,
-    Json,
-    Refuse,
-    Say,
-    Scenario,
-    Silence,
-    Usage,
-    error_body,
-    message_events,
-    whole_message,
-)
+from conversation import SESSION
+from dialects import DIALECTS, MESSAGES, Dialect, Frame, streams
+from hands import fitted
+from messages import Answer, Cut, Fail, Json, Refuse, Say, Scenario, Silence, Usage
 
 
 class Seen(NamedTuple):
@@ -62,7 +54,7 @@ class ModelServer:
     def answer(self, request: Json, headers: Mapping[str, str]) -> tuple[int, Answer]:
         """The scenario's next answer and its number; the lock makes `how many before` exact."""
         with self._lock:
-            answer = self.scenario(request, len(self.seen))
+            answer = fitted(self.scenario(request, len(self.seen)), request)
             self.seen.append(Seen(request, answer, time.monotonic(), headers))
             return len(self.seen), answer
 
@@ -93,15 +85,17 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
         path = self.path.split("?")[0]
+        dialect = DIALECTS.get(path)
         try:
             request = json.loads(body or b"{}")
         except ValueError:
-            self._send(400, error_body("invalid_request_error", "the body is not JSON"))
+            refusal = Refuse(400, "invalid_request_error", "the body is not JSON")
+            self._send(400, (dialect or MESSAGES).refusal(refusal))
             return
         if path == "/v1/messages/count_tokens":
             self._send(200, {"input_tokens": max(1, len(body) // 4)})
-        elif path == "/v1/messages":
-            self._message(request)
+        elif dialect is not None:
+            self._message(dialect, request)
         else:
             self._not_known()
 
@@ -118,24 +112,29 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _not_known(self) -> None:
         self.model.note_unknown(f"{self.command} {self.path}")
-        self._send(404, error_body("not_found_error", f"no such path: {self.path}"))
+        self._send(404, MESSAGES.refusal(Refuse(404, "not_found_error", f"no such path: {self.path}")))
 
-    def _message(self, request: Json) -> None:
-        number, answer = self.model.answer(request, {name.lower(): value for name, value in self.headers.items()})
+    def _message(self, dialect: Dialect, request: Json) -> None:
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        if SESSION in headers:
+            request[SESSION] = headers[SESSION]
+        number, answer = self.model.answer(request, headers)
         try:
             match answer:
                 case Silence():
                     self.model.closing.wait()
                     self.close_connection = True
                 case Refuse():
-                    self._send(answer.status, error_body(answer.kind, answer.message), answer.headers)
+                    self._send(answer.status, dialect.refusal(answer), answer.headers)
                 case Cut():
-                    self._stream(message_events(request, number, Say(answer.text)), Say(), cut=True)
-                case Say() if request.get("stream"):
-                    self._stream(message_events(request, number, answer), answer)
+                    self._stream(dialect.frames(request, number, Say(answer.text)), dialect, Say(), cut=True)
+                case Fail():
+                    self._stream(_failing(dialect, request, number, answer), dialect, Say())
+                case Say() if streams(self.path, request):
+                    self._stream(dialect.frames(request, number, answer), dialect, answer)
                 case Say():
-                    self.model.account(answer.usage)
-                    self._send(200, whole_message(request, number, answer), answer.headers)
+                    self.model.account(dialect.given(answer.usage))
+                    self._send(200, dialect.whole(request, number, answer), answer.headers)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
 
@@ -149,27 +148,31 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    def _stream(self, events: Iterator[Json], answer: Say, *, cut: bool = False) -> None:
+    def _stream(self, frames: Iterable[Frame], dialect: Dialect, answer: Say, *, cut: bool = False) -> None:
         self.send_response(200)
         for name, text in answer.headers.items():
             self.send_header(name, text)
         self.send_header("content-type", "text/event-stream")
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
-        for event in events:
+        for data, mark in frames:
             if answer.pace and self.model.closing.wait(answer.pace):
                 raise ConnectionResetError("the server ends in the middle of a slow stream")
-            data = f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
-            if cut and event["type"] == "content_block_stop":
+            if cut and mark == "said":
                 # a chunk announced and given half: what a proxy that dies leaves behind
                 self.wfile.write(f"{len(data):x}\r\n".encode() + data[: len(data) // 2])
                 self.wfile.flush()
                 self.close_connection = True
                 return
-            if event["type"] == "message_stop":
+            if mark == "last":
                 # before the last bytes, for whoever has read them may ask for the count at once
-                self.model.account(answer.usage)
+                self.model.account(dialect.given(answer.usage))
             self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
             self.wfile.flush()
             self.model.told += 1
         self.wfile.write(b"0\r\n\r\n")
+
+
+def _failing(dialect: Dialect, request: Json, number: int, answer: Fail) -> list[Frame]:
+    begun = itertools.takewhile(lambda frame: not frame.mark, dialect.frames(request, number, Say(answer.text)))
+    return [*begun, dialect.failure(request, number, answer)]

@@ -5,8 +5,9 @@ import re
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
+from conversation import Turn, read_turn
+from hands import offered
 from messages import Answer, Cut, Json, Refuse, Say, Scenario, Tool, Usage
 from repository import Repository
 
@@ -47,50 +48,6 @@ def usage_limit(resets_at: int) -> Refuse:
     wait = max(1, resets_at - int(time.time()))
     headers = limit_headers("rejected", resets_at) | {"retry-after": str(wait)}
     return Refuse(429, "rate_limit_error", WOULD_EXCEED, headers)
-
-
-class Turn(NamedTuple):
-    """Where a conversation stands: its session, its prompt, the messages the model gave, the last tool results."""
-
-    session: str
-    prompt: str
-    number: int
-    results: str
-
-
-def read_turn(request: Json) -> Turn:
-    """Read a request; reminders that the CLI itself adds are not the prompt."""
-    prompt, results, number = "", "", 0
-    for message in request.get("messages", []):
-        texts = _texts(message.get("content"))
-        if message.get("role") == "assistant":
-            number += 1
-            results = ""
-        elif message.get("role") == "user":
-            said = [text for text in texts if not text.lstrip().startswith("<system-reminder>")]
-            if number == 0:
-                prompt += "\n".join(said)
-            else:
-                results += "\n".join(said)
-    return Turn(_session(request), prompt, number, results)
-
-
-def _session(request: Json) -> str:
-    user = str(request.get("metadata", {}).get("user_id", ""))
-    found = re.search(r'session(?:_id"\s*:\s*"|_)([0-9a-f-]{36})', user)
-    return found.group(1) if found else ""
-
-
-def _texts(content: object) -> list[str]:
-    if isinstance(content, str):
-        return [content]
-    texts: list[str] = []
-    for block in content if isinstance(content, list) else []:
-        if block.get("type") == "text":
-            texts.append(block.get("text", ""))
-        elif block.get("type") == "tool_result":
-            texts += _texts(block.get("content"))
-    return texts
 
 
 def always(answer: Answer) -> Scenario:
@@ -156,7 +113,7 @@ class SixStories:
         self._lock = threading.Lock()
 
     def __call__(self, request: Json, before: int) -> Answer:
-        if not request.get("tools"):
+        if not offered(request):
             return Say("ok", usage=Usage(7, 3))
         turn = read_turn(request)
         with self._lock:

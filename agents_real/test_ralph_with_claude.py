@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from conftest import Serve
+from conversation import read_turn
 from messages import Answer, Cut, Json, Refuse, Say, Scenario, Silence, Tool, Usage
 from ralph_run import ALL, SKIP, assert_all_done, assert_tidy, built, finish, loop_state, start
 from repository import FEATURE, Repository, ralph_env
@@ -22,7 +23,6 @@ from scenarios import (
     always,
     disturb,
     rate_limited,
-    read_turn,
     six_stories,
     usage_limit,
 )

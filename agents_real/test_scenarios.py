@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from conftest import Serve
+from conversation import read_turn
 from messages import Answer, Cut, Json, Say, Tool, Usage, message_events
 from ralphloop.core.policy import PromptRule
 from ralphloop.core.prompt import Material, render
 from ralphloop.sources.prd import Prd
 from repository import Repository
-from scenarios import OVERLOADED, disturb, limit_headers, named_story, rate_limited, read_turn, sequence, usage_limit
+from scenarios import OVERLOADED, disturb, limit_headers, named_story, rate_limited, sequence, usage_limit
 from session import scrub, shape
 
 ENTRY = "---\nIteration: 1\nStory: STORY-001 - Add\nStatus: complete\n"
