@@ -1,13 +1,12 @@
-"""Gemini's generateContent API, as values: its requests read as the Messages API's, its answers made of ours."""
+"""Gemini's generateContent API: its requests read as the Messages API's, its answers made of what the model says."""
 
-import hashlib
 import json
+import re
 from collections.abc import Iterator
-from typing import Any
 
 from messages import Json, Refuse, Say, Tool, Usage
 
-TOOLS = {"Bash": "run_shell_command", "Read": "read_file", "Write": "write_file", "Edit": "replace"}
+PATH = re.compile(r"/v1(?:beta)?/models/(?P<model>[^/:]+):(?P<way>generateContent|streamGenerateContent)")
 STATUS = {
     400: "INVALID_ARGUMENT",
     401: "UNAUTHENTICATED",
@@ -17,9 +16,11 @@ STATUS = {
     500: "INTERNAL",
     503: "UNAVAILABLE",
 }
-PER_DAY = "quota_per_day"  # the kind of a refusal that stands until the day is over
-QUOTA_FAILURE = {
-    "@type": "type.googleapis.com/google.rpc.QuotaFailure",
+SESSION_CONTEXT = "<session_context>"  # what the CLI tells its model about the place, before the prompt
+PIECE = 7  # letters of a text that come at once: no promise comes whole
+DETAIL = "type.googleapis.com/google.rpc."
+PER_DAY = {
+    "@type": f"{DETAIL}QuotaFailure",
     "violations": [
         {
             "quotaMetric": "generativelanguage.googleapis.com/generate_content_free_tier_requests",
@@ -28,20 +29,30 @@ QUOTA_FAILURE = {
         }
     ],
 }
-SESSION_CONTEXT = "<session_context>"
 
 
-def as_messages(request: Json) -> Json:
+def daily_quota() -> Refuse:
+    """The quota that stands until the day is over."""
+    return Refuse(429, "quota", "You exceeded your current quota.", more={"details": [PER_DAY]})
+
+
+def quota_until(seconds: int) -> Refuse:
+    """A quota whose end is told as a length of time, longer than the CLI waits by itself."""
+    told = {"@type": f"{DETAIL}RetryInfo", "retryDelay": f"{seconds}s"}
+    return Refuse(429, "quota", "You exceeded your current quota.", more={"details": [told]})
+
+
+def as_messages(path: str, request: Json) -> Json:
     """The request as the Messages API would have it, so that one scenario serves every agent."""
-    messages = [_message(content) for content in request.get("contents", [])]
-    prompt = json.dumps([message["content"] for message in messages if message["role"] == "user"][:2])
-    session = hashlib.sha256(prompt.encode()).hexdigest()[:32]
+    found = PATH.search(path)
     declared = [tool for group in request.get("tools", []) for tool in group.get("functionDeclarations", [])]
+    messages = [_message(content) for content in request.get("contents", [])]
     return {
+        "model": found["model"] if found else "",
         "messages": [message for message in messages if message["content"]],
         "tools": declared,
-        "metadata": {"user_id": f"session_{session}"},
-        "stream": True,
+        "stream": found is not None and found["way"] == "streamGenerateContent",
+        "schema": request.get("generationConfig", {}).get("responseJsonSchema"),
     }
 
 
@@ -58,42 +69,43 @@ def _message(content: Json) -> Json:
     return {"role": "assistant" if content.get("role") == "model" else "user", "content": blocks}
 
 
-def whole_answer(number: int, answer: Say, model: str) -> Json:
-    text = [{"text": answer.text}] if answer.text or not answer.tools else []
-    return _chunk(number, model, text + [_call(tool) for tool in answer.tools], answer.usage, last=True)
+def whole_content(request: Json, number: int, answer: Say) -> Json:
+    """A request with a schema is the CLI's own question of which model to use: it is given what fits."""
+    text = json.dumps(_fitting(request["schema"])) if request.get("schema") else answer.text
+    parts = [{"text": text}] if text or not answer.tools else []
+    return _chunk(request, number, parts + [_call(tool) for tool in answer.tools], answer.usage, last=True)
 
 
-def answer_chunks(number: int, answer: Say, model: str, size: int = 7) -> Iterator[Json]:
-    """The stream of an answer, its text in pieces so small that no promise comes whole."""
-    for start in range(0, len(answer.text), size):
-        yield _chunk(number, model, [{"text": answer.text[start : start + size]}], answer.usage)
-    yield _chunk(number, model, [_call(tool) for tool in answer.tools] or [{"text": ""}], answer.usage, last=True)
+def _fitting(schema: Json) -> Json:
+    kinds = {name: str(told.get("type", "")).lower() for name, told in schema.get("properties", {}).items()}
+    return {name: 1 if kind in ("integer", "number") else "as asked" for name, kind in kinds.items()}
+
+
+def content_chunks(request: Json, number: int, answer: Say) -> Iterator[Json]:
+    for start in range(0, len(answer.text), PIECE):
+        yield _chunk(request, number, [{"text": answer.text[start : start + PIECE]}], answer.usage)
+    calls = [_call(tool) for tool in answer.tools]
+    yield _chunk(request, number, calls or [{"text": ""}], answer.usage, last=True)
 
 
 def _call(tool: Tool) -> Json:
-    return {"functionCall": {"name": TOOLS.get(tool.name, tool.name), "args": tool.input}}
+    return {"functionCall": {"name": tool.name, "args": tool.input}}
 
 
-def _chunk(number: int, model: str, parts: list[Json], usage: Usage, *, last: bool = False) -> Json:
+def _chunk(request: Json, number: int, parts: list[Json], usage: Usage, *, last: bool = False) -> Json:
     candidate: Json = {"content": {"parts": parts, "role": "model"}, "index": 0}
     if last:
         candidate["finishReason"] = "STOP"
-    told: dict[str, Any] = {
+    told = {
         "promptTokenCount": usage.input + usage.cache_read,  # what was cached is part of it
         "candidatesTokenCount": usage.output,
         "totalTokenCount": usage.input + usage.cache_read + usage.output,
+        "cachedContentTokenCount": usage.cache_read,
     }
-    if usage.cache_read:
-        told["cachedContentTokenCount"] = usage.cache_read
-    return {"candidates": [candidate], "usageMetadata": told, "modelVersion": model, "responseId": f"r{number:04d}"}
+    head = {"modelVersion": request.get("model", ""), "responseId": f"answer-{number:04d}"}
+    return {"candidates": [candidate], "usageMetadata": told, **head}
 
 
-def error_body(refusal: Refuse) -> Json:
-    error: Json = {
-        "code": refusal.status,
-        "message": refusal.message,
-        "status": STATUS.get(refusal.status, "UNKNOWN"),
-    }
-    if refusal.kind == PER_DAY:
-        error["details"] = [QUOTA_FAILURE]
-    return {"error": error}
+def google_error(refusal: Refuse) -> Json:
+    status = STATUS.get(refusal.status, "UNKNOWN")
+    return {"error": {"code": refusal.status, "message": refusal.message, "status": status, **refusal.more}}

@@ -5,8 +5,7 @@ from typing import ClassVar
 from msgspec import Struct
 
 from ralphloop.agents.claude_stream import ClaudeStream
-from ralphloop.agents.words import checked_environment, checked_program, checked_words
-from ralphloop.core.errors import UsageProblem
+from ralphloop.agents.words import checked_environment, checked_options, checked_program
 from ralphloop.core.ports import Call, Command, Parser, Traits
 
 REFUSED = {
@@ -50,11 +49,8 @@ class Claude(Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         checked_program(f"agents.{self.name}.program", self.program)
-        checked_words(f"agents.{self.name}.args", self.args)
+        checked_options(f"agents.{self.name}.args", self.args, REFUSED)
         checked_environment(f"agents.{self.name}.env", self.env)
-        for word in self.args:
-            if why := REFUSED.get(word.partition("=")[0]):
-                raise UsageProblem(f"agents.{self.name}.args: {word} cannot be used: {why}", f"leave {word} out")
 
     def command(self, call: Call) -> Command:
         argv = [self.program, "-p", "--output-format", "stream-json", "--verbose", *self.args]

@@ -13,6 +13,7 @@ from ralphloop.core.ports import Agent
 AGENTS = {
     "claude": "ralphloop.agents.claude:Claude",
     "command": "ralphloop.agents.command:CommandAgent",
+    "gemini": "ralphloop.agents.gemini:Gemini",
     "scripted": "ralphloop.agents.scripted:Scripted",
 }
 EXAMPLES = {"argv": "argv: [my-agent, --batch]", "script": "script: actions.json"}

@@ -12,6 +12,14 @@ def checked_words(where: str, words: Sequence[str]) -> None:
             raise UsageProblem(f"{where}: word {place + 1} holds a NUL character", "no program can be given one")
 
 
+def checked_options(where: str, words: Sequence[str], refused: Mapping[str, str]) -> None:
+    """Words of the user's for a command line whose other options the loop depends on."""
+    checked_words(where, words)
+    for word in words:
+        if why := refused.get(word.partition("=")[0]):
+            raise UsageProblem(f"{where}: {word} cannot be used: {why}", f"leave {word} out")
+
+
 def checked_program(where: str, program: str) -> None:
     if not program.strip():
         raise UsageProblem(f"{where}: no program is named", "give the name of a program on PATH, or its path")

@@ -29,7 +29,8 @@ def of_event(event: Event, *, verbose: bool, worktree: str = "") -> list[Line]:
             return [("answer", near(event.about) or "nothing")]
         case Retrying():
             why = cut(plain(event.why), 80)
-            return [("note", f"the model cannot be reached ({why}); try {event.attempt} of {event.of}")]
+            of = f" of {event.of}" if event.of else ""
+            return [("note", f"the model cannot be reached ({why}); try {event.attempt}{of}")]
         case LimitMet():
             return [("note", cut(plain(event.why), 200))]
         case SessionStarted() if verbose:

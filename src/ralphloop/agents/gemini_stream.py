@@ -1,0 +1,190 @@
+"""Gemini's stream-json as events: its words come in pieces and are put together before they are told."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from ralphloop.agents import faults
+from ralphloop.agents.lines import SAID_LIMIT, Line, Lines, ending, short
+from ralphloop.agents.moment import length_in, moment_of
+from ralphloop.agents.shapes import count, json_object, mapping, telling, text
+from ralphloop.agents.unread import UnreadLines
+from ralphloop.core.event import (
+    Event,
+    Fault,
+    Finished,
+    LimitMet,
+    Retrying,
+    Said,
+    SessionStarted,
+    Tokens,
+    ToolAnswered,
+    ToolCalled,
+)
+
+ANSWER = b'{"type":"tool_result"'  # what tools answered: never the agent's own word
+ERROR_LIMIT = 4000
+CALLS_REMEMBERED = 256
+LOOP = "Loop detected"  # told as a warning, but nothing more is done after it
+API_ERROR = re.compile(r"^\[API Error: (?P<told>.*?)\](?P<advice>\s.*)?$", re.DOTALL)
+STATUS = re.compile(r'"code": ?(\d{3})\b|\(Status: (\w+)\)')
+NAMED = {
+    "UNAUTHENTICATED": 401,
+    "PERMISSION_DENIED": 403,
+    "RESOURCE_EXHAUSTED": 429,
+    "INTERNAL": 500,
+    "UNAVAILABLE": 503,
+}
+# a quota that is not over in a moment; the CLI waits for the others by itself
+LIMIT = re.compile(
+    r"\bdaily quota\b|\bquota will reset\b|\bexhausted your capacity\b|\bquota exceeded for quota metric\b",
+    re.IGNORECASE,
+)
+TERMINAL = re.compile(r"^Error when talking to Gemini API .*\bTerminalQuotaError: ")
+RETRY = re.compile(
+    r"^Attempt (?P<attempt>\d+) failed(?: with status (?P<status>\d{3}))?[.:](?P<why>.*?)"
+    r" Retrying (?:with backoff|after (?P<wait>\d+)ms)\.\.\."
+)
+WAIT = re.compile(r"\b(?:reset|retry)\s+(?:after|in)\s+(?P<length>[\w.,\s]{2,40})", re.IGNORECASE)
+CREDIT = re.compile(r"\bcredits?\b|\blimit: 0\b", re.IGNORECASE)
+# what the CLI writes to stderr beside its stream, when all is well and when a request was refused
+CHATTER = re.compile(
+    r"^(?:YOLO mode is enabled|Warning: |Ripgrep is not available|\[STARTUP\]|Loaded cached credentials"
+    r"|Approval mode overridden|Error when talking to Gemini API|Error executing tool|Attempt \d+ failed"
+    r"|\s+at |\s+[\w[\]]+: |\s*[{}]+,?\s*$)"
+)
+
+
+class GeminiStream:
+    """A Parser."""
+
+    def __init__(self) -> None:
+        self._lines = Lines(dull=ANSWER)
+        self._unread = UnreadLines()
+        self._words = ""
+        self._last_words = ""
+        self._calls: dict[str, str] = {}  # the tool of each call that was not answered yet
+        self._error = ""  # told in the stream, and nothing was done since
+        self._terminal = False
+
+    def feed(self, data: bytes) -> Sequence[Event]:
+        return [event for line in self._lines.feed(data) for event in self._read(line)]
+
+    def close(self) -> Sequence[Event]:
+        events = [event for line in self._lines.close() for event in self._read(line)]
+        return [*events, *self._put_together(), *self._unread.flush()]
+
+    def _read(self, line: Line) -> Iterator[Event]:
+        found, before = json_object(line.text) if line.whole else (None, line.text)
+        if before.strip():
+            yield from self._plain(before, line.size if found is None else len(before))
+        if found is not None:
+            yield from self._of_type(found, line)
+
+    def _plain(self, data: bytes, size: int) -> Iterator[Event]:
+        said = data[:ERROR_LIMIT].decode("utf-8", "replace")
+        self._terminal = self._terminal or TERMINAL.search(said) is not None
+        if retry := RETRY.search(said):
+            why = f"{retry['status'] or ''} {retry['why']}".strip()
+            yield Retrying(int(retry["attempt"]), 0, int(retry["wait"] or 0) / 1000, short(why))
+        elif not CHATTER.search(said):
+            yield from self._unread.add(data, size)
+
+    def _of_type(self, event: dict[str, object], line: Line) -> Iterator[Event]:
+        match event.get("type"):
+            case "message" if event.get("role") == "assistant":
+                self._words = (self._words + text(event.get("content")))[-SAID_LIMIT:]
+                self._error = ""
+                return
+            case "message":
+                events = self._put_together()
+            case "init":
+                events = iter([SessionStarted(short(text(event.get("session_id"))), short(text(event.get("model"))))])
+            case "tool_use":
+                events = self._called(event)
+            case "tool_result":
+                events = self._answered(event)
+            case "error":
+                events = self._complained(event)
+            case "result":
+                events = self._result(event)
+            case _:
+                yield from self._unread.add(line.text, line.size)
+                return
+        yield from self._unread.flush()
+        yield from events
+
+    def _put_together(self) -> Iterator[Event]:
+        words, self._words = self._words, ""
+        if words.strip():
+            self._last_words = ending(words)
+            yield Said(self._last_words)
+
+    def _called(self, event: dict[str, object]) -> Iterator[Event]:
+        yield from self._put_together()
+        self._error = ""
+        name = short(text(event.get("tool_name")))
+        self._calls[text(event.get("tool_id"))[:200]] = name
+        if len(self._calls) > CALLS_REMEMBERED:
+            del self._calls[next(iter(self._calls))]
+        yield ToolCalled(name, telling(mapping(event.get("parameters"))))
+
+    def _answered(self, event: dict[str, object]) -> Iterator[Event]:
+        yield from self._put_together()
+        name = self._calls.pop(text(event.get("tool_id"))[:200], "")
+        told = text(event.get("output")) or text(mapping(event.get("error")).get("message"))
+        yield ToolAnswered(event.get("status") == "success", short(told), name)
+
+    def _complained(self, event: dict[str, object]) -> Iterator[Event]:
+        yield from self._put_together()
+        told = text(event.get("message")).strip()
+        if event.get("severity") == "error" or told.startswith(LOOP):
+            self._error = told or "an error without a message"
+
+    def _result(self, event: dict[str, object]) -> Iterator[Event]:
+        yield from self._put_together()
+        told = text(mapping(event.get("error")).get("message")).strip()
+        error = told or self._error
+        if event.get("status") != "success" and not error:
+            error = f"the agent ended with the status {short(str(event.get('status')), 60)}"
+        refused = API_ERROR.search(told)
+        limit = self._limit(told, event) if refused else None
+        if limit:
+            yield limit
+        yield Finished(
+            text=self._last_words,
+            error=ending(error[:ERROR_LIMIT]),
+            tokens=_tokens(event.get("stats"), told),
+            fault=_fault(refused) if refused and not limit else "",
+        )
+
+    def _limit(self, told: str, event: dict[str, object]) -> LimitMet | None:
+        if CREDIT.search(told) or not (self._terminal or LIMIT.search(told)):
+            return None
+        waited = WAIT.search(told)
+        length = length_in(waited["length"]) if waited else None
+        now = moment_of(text(event.get("timestamp")))
+        why = short(told.partition("\n")[0].removeprefix("[API Error: ").rstrip("]"))
+        return LimitMet(why, now + length if now and length else None, None if now else length)
+
+
+def _fault(refused: re.Match[str]) -> Fault:
+    """The status where one is told; the advice stands behind an error of too many requests only."""
+    told = refused["told"]
+    if CREDIT.search(told):
+        return "money"
+    found = STATUS.search(told)
+    status = (int(found[1]) if found[1] else NAMED.get(found[2])) if found else None
+    if status == 400 and "api key" in told.lower():
+        return "auth"  # a key that nobody knows is an invalid argument there
+    if known := faults.of_status(status):
+        return known
+    return "rate" if refused["advice"] else faults.of_words(refused[0])
+
+
+def _tokens(stats: object, error: str) -> Tokens | None:
+    """What was cached is told as part of the input; what was thought is in the total only."""
+    told = mapping(stats)
+    total, read, cached = count(told.get("total_tokens")), count(told.get("input_tokens")), count(told.get("cached"))
+    if "total_tokens" not in told or (error and not total):
+        return None
+    return Tokens(max(0, read - cached), max(count(told.get("output_tokens")), total - read), cached)
