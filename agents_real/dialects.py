@@ -64,11 +64,9 @@ def _completions(request: Json, number: int, answer: Say) -> Iterator[Frame]:
 
 
 def _contents(request: Json, number: int, answer: Say) -> Iterator[Frame]:
-    *begun, said, last = ({}, {}, *content_chunks(request, number, answer))
-    yield from (data_frame(chunk) for chunk in begun if chunk)
-    if said:
-        yield data_frame(said, "said")
-    yield data_frame(last, "last")
+    chunks = [*content_chunks(request, number, answer)]
+    marks: dict[int, Mark] = {len(chunks) - 1: "last", len(chunks) - 2: "said"}
+    return (data_frame(chunk, marks.get(place, "")) for place, chunk in enumerate(chunks))
 
 
 def openai_error(refusal: Refuse) -> Json:

@@ -17,7 +17,8 @@ WORDS: dict[Fault, str] = {
         r"|overloaded|(?:service|temporarily) unavailable|internal server error|bad gateway|gateway time-?out"
         r"|econn(?:reset|refused|aborted)|etimedout|eai_again|enotfound|epipe|socket hang up|fetch failed"
         r"|network error|connection (?:error|reset|refused|closed|to the api was lost|timed out|dropped)"
-        r"|other side closed|api error: terminated|stream (?:disconnected|closed|ended)|request timed out|terminated unexpectedly"
+        r"|other side closed|api error: terminated"
+        r"|stream (?:disconnected|closed|ended)|request timed out|terminated unexpectedly"
     ),
 }
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from ralphloop.agents import faults
 from ralphloop.agents.lines import SAID_LIMIT, Line, Lines, ending, short
-from ralphloop.agents.moment import length_in, moment_of
+from ralphloop.agents.moment import moment_of, reset_of
 from ralphloop.agents.shapes import count, json_object, mapping, telling, text
 from ralphloop.agents.unread import UnreadLines
 from ralphloop.core.event import (
@@ -44,7 +44,6 @@ RETRY = re.compile(
     r"^Attempt (?P<attempt>\d+) failed(?: with status (?P<status>\d{3}))?[.:](?P<why>.*?)"
     r" Retrying (?:with backoff|after (?P<wait>\d+)ms)\.\.\."
 )
-WAIT = re.compile(r"\b(?:reset|retry)\s+(?:after|in)\s+(?P<length>[\w.,\s]{2,40})", re.IGNORECASE)
 CREDIT = re.compile(r"\bcredits?\b|\blimit: 0\b", re.IGNORECASE)
 # what the CLI writes to stderr beside its stream, when all is well and when a request was refused
 CHATTER = re.compile(
@@ -160,11 +159,12 @@ class GeminiStream:
     def _limit(self, told: str, event: dict[str, object]) -> LimitMet | None:
         if CREDIT.search(told) or not (self._terminal or LIMIT.search(told)):
             return None
-        waited = WAIT.search(told)
-        length = length_in(waited["length"]) if waited else None
+        reset = reset_of(told)
         now = moment_of(text(event.get("timestamp")))
         why = short(told.partition("\n")[0].removeprefix("[API Error: ").rstrip("]"))
-        return LimitMet(why, now + length if now and length else None, None if now else length)
+        if now and reset.after:
+            return LimitMet(why, now + reset.after)
+        return LimitMet(why, reset.at, reset.after)
 
 
 def _fault(refused: re.Match[str]) -> Fault:

@@ -2,19 +2,40 @@
 
 import re
 from datetime import datetime
+from typing import NamedTuple
 
 from ralphloop.core.duration import LONGEST, UNITS
 
+LONGEST_TEXT = 60
 _EPOCH = re.compile(r"\d{9,13}")
 _UNIT = "|".join(sorted(UNITS, key=len, reverse=True))
 _PART = rf"(\d+(?:\.\d+)?)\s*({_UNIT})(?![a-z])"
 _LENGTH = re.compile(rf"{_PART}(?:,?\s*(?:and\s+)?{_PART})*", re.IGNORECASE)
 _PARTS = re.compile(_PART, re.IGNORECASE)
 
+_AT = re.compile(r"\bresets?\s+(?:at|on)\s+(\d{4}-\d\d-\d\d[T ][\d:.]+(?:Z|[+-]\d\d:?\d\d)?|\d{9,13}\b)", re.IGNORECASE)
+_AFTER = re.compile(r"\b(?:resets?|retry|try again)\s+(?:after|in)\s+", re.IGNORECASE)
 
-def length_in(text: str) -> float | None:
+
+class Reset(NamedTuple):
+    """When a limit is over: at a moment in epoch seconds, or so many seconds on; neither when nobody tells."""
+
+    at: float | None = None
+    after: float | None = None
+
+
+def reset_of(text: str) -> Reset:
+    """What an agent's own message about a limit says: `resets at …`, `retry in …`, `try again in …`."""
+    if found := _AT.search(text):
+        return Reset(at=moment_of(found[1]))
+    if found := _AFTER.search(text):
+        return Reset(after=length_in(text[found.end() : found.end() + LONGEST_TEXT], at_once=True))
+    return Reset()
+
+
+def length_in(text: str, *, at_once: bool = False) -> float | None:
     """The first length of time in a text, in seconds: `3h 20m`, `34.07s`, `2 days and 3 hours`."""
-    found = _LENGTH.search(text)
+    found = _LENGTH.match(text) if at_once else _LENGTH.search(text)
     if found is None:
         return None
     total = sum(float(number) * UNITS[unit.lower()] for number, unit in _PARTS.findall(found[0]))

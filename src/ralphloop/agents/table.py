@@ -14,6 +14,7 @@ AGENTS = {
     "claude": "ralphloop.agents.claude:Claude",
     "command": "ralphloop.agents.command:CommandAgent",
     "gemini": "ralphloop.agents.gemini:Gemini",
+    "qwen": "ralphloop.agents.qwen:Qwen",
     "scripted": "ralphloop.agents.scripted:Scripted",
 }
 EXAMPLES = {"argv": "argv: [my-agent, --batch]", "script": "script: actions.json"}

@@ -10,7 +10,7 @@ Kind = Literal["flag", "count", "duration", "choice", "text", "name", "path", "t
 ON_LIMIT = ("ask", "wait", "exit")
 UNCOMMITTED = ("snapshot", "commit", "leave")
 SOURCES = ("auto", "prd", "tasks")
-AGENT_KINDS = ("claude", "command", "gemini", "scripted")
+AGENT_KINDS = ("claude", "command", "gemini", "qwen", "scripted")
 
 
 class Key(Struct, frozen=True):
