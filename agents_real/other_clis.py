@@ -15,6 +15,7 @@ GEMINI = Cli(
     lambda url: {
         "GEMINI_API_KEY": "dummy",
         "GOOGLE_GEMINI_BASE_URL": url,
+        "GEMINI_CLI_TRUST_WORKSPACE": "true",
         "HTTP_PROXY": "http://127.0.0.1:9",
         "HTTPS_PROXY": "http://127.0.0.1:9",
     },

@@ -5,7 +5,7 @@ from typing import ClassVar
 from msgspec import Struct
 
 from ralphloop.agents.claude_stream import ClaudeStream
-from ralphloop.agents.words import checked_environment, checked_options, checked_program
+from ralphloop.agents.words import checked_cli
 from ralphloop.core.ports import Call, Command, Parser, Traits
 
 REFUSED = {
@@ -48,9 +48,7 @@ class Claude(Struct, frozen=True, kw_only=True):
     env: dict[str, str] = {}
 
     def __post_init__(self) -> None:
-        checked_program(f"agents.{self.name}.program", self.program)
-        checked_options(f"agents.{self.name}.args", self.args, REFUSED)
-        checked_environment(f"agents.{self.name}.env", self.env)
+        checked_cli(self.name, self.program, self.args, self.env, REFUSED)
 
     def command(self, call: Call) -> Command:
         argv = [self.program, "-p", "--output-format", "stream-json", "--verbose", *self.args]

@@ -1,12 +1,12 @@
 """Claude's stream-json as events: bytes cut anywhere in, values out, whatever the bytes are."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ralphloop.agents import claude_limit, faults
 from ralphloop.agents.claude_usage import Usage
-from ralphloop.agents.lines import Line, Lines, ending, short
-from ralphloop.agents.shapes import count, json_object, mapping, mappings, number, telling, text, words
-from ralphloop.agents.unread import UnreadLines
+from ralphloop.agents.json_stream import JsonStream
+from ralphloop.agents.lines import ending, short
+from ralphloop.agents.shapes import count, mapping, mappings, number, telling, text, words
 from ralphloop.core.event import (
     Event,
     Fault,
@@ -18,7 +18,6 @@ from ralphloop.core.event import (
     Spent,
     ToolAnswered,
     ToolCalled,
-    Unread,
 )
 
 NOISE = frozenset({
@@ -41,57 +40,38 @@ ANSWER = b'{"type":"user"'  # what tools answered: never the agent's own word
 
 
 class ClaudeStream:
-    """A Parser. The first unread lines are told one by one, a flood of them in batches."""
+    """A Parser."""
 
     def __init__(self) -> None:
-        self._lines = Lines(dull=ANSWER)
+        self._stream = JsonStream(self._read, dull=ANSWER)
         self._usage = Usage()
         self._answer = ""
         self._calls: dict[str, str] = {}  # the tool of each call that was not answered yet
         self._limit: LimitMet | None = None
         self._fault: Fault = ""  # of the last message that was the CLI's and not its model's
-        self._unread = UnreadLines()
 
     def feed(self, data: bytes) -> Sequence[Event]:
-        return [event for line in self._lines.feed(data) for event in self._read(line)]
+        return self._stream.feed(data)
 
     def close(self) -> Sequence[Event]:
-        events = [event for line in self._lines.close() for event in self._read(line)]
-        if self._lines.dropped:
-            lines, size = self._lines.dropped, self._lines.dropped_size
-            events.append(Unread(lines, size, "answers of tools, too many to be told"))
-            self._lines.dropped = self._lines.dropped_size = 0
-        return [*events, *self._unread.flush()]
+        return self._stream.close()
 
-    def _read(self, line: Line) -> Iterator[Event]:
-        if not line.whole:
-            yield from self._unread.add(line.text, line.size)
-        elif line.text.strip():
-            found, before = json_object(line.text)
-            if before:
-                yield from self._unread.add(before, len(before))
-            if found is not None:
-                yield from self._of_type(found, line)
-
-    def _of_type(self, event: dict[str, object], line: Line) -> Iterator[Event]:
+    def _read(self, event: dict[str, object]) -> Iterable[Event] | None:
         match event.get("type"):
             case "system":
-                events = self._system(event)
+                return self._system(event)
             case "assistant":
-                events = self._assistant(event)
+                return self._assistant(event)
             case "user":
-                events = self._user(event)
+                return self._user(event)
             case "result":
-                events = self._result(event)
+                return self._result(event)
             case "rate_limit_event":
-                events = self._limit_met(claude_limit.from_event(event))
+                return self._limit_met(claude_limit.from_event(event))
             case str(kind) if kind in NOISE:
-                return
+                return ()
             case _:
-                yield from self._unread.add(line.text, line.size)
-                return
-        yield from self._unread.flush()
-        yield from events
+                return None
 
     def _system(self, event: dict[str, object]) -> Iterator[Event]:
         if event.get("subtype") == "init":

@@ -15,6 +15,7 @@ WORDS: dict[Fault, str] = {
     "transient": (
         r"\b5\d\d\b (?:\w+ ){0,2}(?:error|overloaded|unavailable|bad gateway|time)|\bstatus(?: code)?:? ?5\d\d\b"
         r"|overloaded|(?:service|temporarily) unavailable|internal server error|bad gateway|gateway time-?out"
+        r"|\bserver[ _](?:had an )?error"
         r"|econn(?:reset|refused|aborted)|etimedout|eai_again|enotfound|epipe|socket hang up|fetch failed"
         r"|network error|connection (?:error|reset|refused|closed|to the api was lost|timed out|dropped)"
         r"|other side closed|api error: terminated"

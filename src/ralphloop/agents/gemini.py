@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from ralphloop.agents.allowed import shell_commands
 from ralphloop.agents.gemini_stream import GeminiStream
-from ralphloop.agents.words import checked_environment, checked_options, checked_program
+from ralphloop.agents.words import checked_cli
 from ralphloop.core.ports import Call, Command, Parser, Traits
 
 OWN_SESSION = "every iteration is a session of its own"
@@ -22,6 +22,14 @@ REFUSED = {
     "-p": "the prompt is given on stdin",
     "--prompt-interactive": "nobody is there to talk to",
     "-i": "nobody is there to talk to",
+}
+# its shell does not look at the user's git configuration, and who has no name cannot commit
+GIT_SETTINGS = {
+    "GIT_CONFIG_COUNT": "2",
+    "GIT_CONFIG_KEY_0": "include.path",
+    "GIT_CONFIG_VALUE_0": "~/.config/git/config",
+    "GIT_CONFIG_KEY_1": "include.path",
+    "GIT_CONFIG_VALUE_1": "~/.gitconfig",
 }
 
 
@@ -52,9 +60,7 @@ class Gemini(Struct, frozen=True, kw_only=True):
     env: dict[str, str] = {}
 
     def __post_init__(self) -> None:
-        checked_program(f"agents.{self.name}.program", self.program)
-        checked_options(f"agents.{self.name}.args", self.args, REFUSED)
-        checked_environment(f"agents.{self.name}.env", self.env)
+        checked_cli(self.name, self.program, self.args, self.env, REFUSED)
 
     def command(self, call: Call) -> Command:
         argv = [self.program, "--output-format", "stream-json", *self.args]
@@ -67,7 +73,7 @@ class Gemini(Struct, frozen=True, kw_only=True):
                 argv += ["--allowed-tools", f"run_shell_command({command})" if command else "run_shell_command"]
         if call.model:
             argv += ["--model", call.model]
-        return Command(argv=tuple(argv), env={"NO_COLOR": "1", **self.env}, unset=("GEMINI_CLI",))
+        return Command(argv=tuple(argv), env={**GIT_SETTINGS, **self.env}, unset=("GEMINI_CLI",))
 
     @staticmethod
     def parser() -> Parser:

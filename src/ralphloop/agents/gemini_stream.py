@@ -1,13 +1,13 @@
 """Gemini's stream-json as events: its words come in pieces and are put together before they are told."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ralphloop.agents import faults
-from ralphloop.agents.lines import SAID_LIMIT, Line, Lines, ending, short
-from ralphloop.agents.moment import moment_of, reset_of
-from ralphloop.agents.shapes import count, json_object, mapping, telling, text
-from ralphloop.agents.unread import UnreadLines
+from ralphloop.agents.json_stream import JsonStream
+from ralphloop.agents.lines import SAID_LIMIT, ending, short
+from ralphloop.agents.reset import moment_of, reset_of
+from ralphloop.agents.shapes import count, mapping, telling, text
 from ralphloop.core.event import (
     Event,
     Fault,
@@ -57,8 +57,7 @@ class GeminiStream:
     """A Parser."""
 
     def __init__(self) -> None:
-        self._lines = Lines(dull=ANSWER)
-        self._unread = UnreadLines()
+        self._stream = JsonStream(self._read, self._put_together, dull=ANSWER, plain=self._plain)
         self._words = ""
         self._last_words = ""
         self._calls: dict[str, str] = {}  # the tool of each call that was not answered yet
@@ -66,51 +65,39 @@ class GeminiStream:
         self._terminal = False
 
     def feed(self, data: bytes) -> Sequence[Event]:
-        return [event for line in self._lines.feed(data) for event in self._read(line)]
+        return self._stream.feed(data)
 
     def close(self) -> Sequence[Event]:
-        events = [event for line in self._lines.close() for event in self._read(line)]
-        return [*events, *self._put_together(), *self._unread.flush()]
+        return self._stream.close()
 
-    def _read(self, line: Line) -> Iterator[Event]:
-        found, before = json_object(line.text) if line.whole else (None, line.text)
-        if before.strip():
-            yield from self._plain(before, line.size if found is None else len(before))
-        if found is not None:
-            yield from self._of_type(found, line)
-
-    def _plain(self, data: bytes, size: int) -> Iterator[Event]:
-        said = data[:ERROR_LIMIT].decode("utf-8", "replace")
-        self._terminal = self._terminal or TERMINAL.search(said) is not None
-        if retry := RETRY.search(said):
+    def _plain(self, line: str) -> Iterable[Event] | None:
+        """What stands on stderr; it may hold what a tool answered, so it is believed only beside an error."""
+        self._terminal = self._terminal or TERMINAL.search(line) is not None
+        if retry := RETRY.search(line):
             why = f"{retry['status'] or ''} {retry['why']}".strip()
-            yield Retrying(int(retry["attempt"]), 0, int(retry["wait"] or 0) / 1000, short(why))
-        elif not CHATTER.search(said):
-            yield from self._unread.add(data, size)
+            return [Retrying(int(retry["attempt"]), 0, int(retry["wait"] or 0) / 1000, short(why))]
+        return () if CHATTER.search(line) else None
 
-    def _of_type(self, event: dict[str, object], line: Line) -> Iterator[Event]:
+    def _read(self, event: dict[str, object]) -> Iterable[Event] | None:
         match event.get("type"):
             case "message" if event.get("role") == "assistant":
                 self._words = (self._words + text(event.get("content")))[-SAID_LIMIT:]
                 self._error = ""
-                return
+                return ()
             case "message":
-                events = self._put_together()
+                return self._put_together()
             case "init":
-                events = iter([SessionStarted(short(text(event.get("session_id"))), short(text(event.get("model"))))])
+                return [SessionStarted(short(text(event.get("session_id"))), short(text(event.get("model"))))]
             case "tool_use":
-                events = self._called(event)
+                return self._called(event)
             case "tool_result":
-                events = self._answered(event)
+                return self._answered(event)
             case "error":
-                events = self._complained(event)
+                return self._complained(event)
             case "result":
-                events = self._result(event)
+                return self._result(event)
             case _:
-                yield from self._unread.add(line.text, line.size)
-                return
-        yield from self._unread.flush()
-        yield from events
+                return None
 
     def _put_together(self) -> Iterator[Event]:
         words, self._words = self._words, ""
@@ -153,7 +140,7 @@ class GeminiStream:
             text=self._last_words,
             error=ending(error[:ERROR_LIMIT]),
             tokens=_tokens(event.get("stats"), told),
-            fault=_fault(refused) if refused and not limit else "",
+            fault="" if limit or not error else _fault(refused) if refused else faults.of_words(error),
         )
 
     def _limit(self, told: str, event: dict[str, object]) -> LimitMet | None:

@@ -1,53 +1,26 @@
-"""When a limit is over, as a text tells it: a moment, or a length of time from when it was said."""
+"""The moment that words of an agent name: `1:11 AM` is today's, `Nov 25th, 2026 1:11 AM` is that day's."""
 
 import re
 from datetime import datetime
-from typing import NamedTuple
 
-from ralphloop.core.duration import LONGEST, UNITS
-
-LONGEST_TEXT = 60
-_EPOCH = re.compile(r"\d{9,13}")
-_UNIT = "|".join(sorted(UNITS, key=len, reverse=True))
-_PART = rf"(\d+(?:\.\d+)?)\s*({_UNIT})(?![a-z])"
-_LENGTH = re.compile(rf"{_PART}(?:,?\s*(?:and\s+)?{_PART})*", re.IGNORECASE)
-_PARTS = re.compile(_PART, re.IGNORECASE)
-
-_AT = re.compile(r"\bresets?\s+(?:at|on)\s+(\d{4}-\d\d-\d\d[T ][\d:.]+(?:Z|[+-]\d\d:?\d\d)?|\d{9,13}\b)", re.IGNORECASE)
-_AFTER = re.compile(r"\b(?:resets?|retry|try again)\s+(?:after|in)\s+", re.IGNORECASE)
+_DATE = r"(?:(?P<month>[A-Z][a-z]{2})[a-z]* (?P<day>\d{1,2})(?:st|nd|rd|th)?, (?P<year>\d{4}),? (?:at )?)?"
+_TIME = r"(?P<hour>\d{1,2}):(?P<minute>\d{2}) ?(?P<half>[AP]M)\b"
+_MOMENT = re.compile(_DATE + _TIME)
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
-class Reset(NamedTuple):
-    """When a limit is over: at a moment in epoch seconds, or so many seconds on; neither when nobody tells."""
-
-    at: float | None = None
-    after: float | None = None
-
-
-def reset_of(text: str) -> Reset:
-    """What an agent's own message about a limit says: `resets at …`, `retry in …`, `try again in …`."""
-    if found := _AT.search(text):
-        return Reset(at=moment_of(found[1]))
-    if found := _AFTER.search(text):
-        return Reset(after=length_in(text[found.end() : found.end() + LONGEST_TEXT], at_once=True))
-    return Reset()
-
-
-def length_in(text: str, *, at_once: bool = False) -> float | None:
-    """The first length of time in a text, in seconds: `3h 20m`, `34.07s`, `2 days and 3 hours`."""
-    found = _LENGTH.match(text) if at_once else _LENGTH.search(text)
+def moment(words: str, now: datetime) -> float | None:
+    """Seconds since 1970, read in the time zone of `now`; nothing when no moment is named."""
+    found = _MOMENT.search(words)
     if found is None:
         return None
-    total = sum(float(number) * UNITS[unit.lower()] for number, unit in _PARTS.findall(found[0]))
-    return total if 0 < total <= LONGEST else None
-
-
-def moment_of(text: str) -> float | None:
-    """Epoch seconds, of seconds or milliseconds since 1970 or of an ISO time; without a zone it is this machine's."""
-    words = text.strip()
-    if _EPOCH.fullmatch(words):
-        return int(words) / 1000 if len(words) > 11 else float(words)
+    hour = int(found["hour"]) % 12 + (12 if found["half"] == "PM" else 0)
+    # a time of today may not be written with today's offset: clocks are changed on some days
+    day = now.replace(tzinfo=None, hour=0, minute=0, second=0, microsecond=0)
     try:
-        return datetime.fromisoformat(words).timestamp()
+        if found["month"]:
+            month = MONTHS.index(found["month"]) + 1
+            day = day.replace(year=int(found["year"]), month=month, day=int(found["day"]))
+        return day.replace(hour=hour, minute=int(found["minute"])).timestamp()
     except (ValueError, OverflowError, OSError):
         return None

@@ -7,7 +7,7 @@ from msgspec import Struct
 from ralphloop.agents.allowed import shell_commands
 from ralphloop.agents.gemini import REFUSED as OF_GEMINI
 from ralphloop.agents.qwen_stream import QwenStream
-from ralphloop.agents.words import checked_environment, checked_options, checked_program
+from ralphloop.agents.words import checked_cli
 from ralphloop.core.ports import Call, Command, Parser, Traits
 
 REFUSED = OF_GEMINI | {
@@ -34,9 +34,7 @@ class Qwen(Struct, frozen=True, kw_only=True):
     env: dict[str, str] = {}
 
     def __post_init__(self) -> None:
-        checked_program(f"agents.{self.name}.program", self.program)
-        checked_options(f"agents.{self.name}.args", self.args, REFUSED)
-        checked_environment(f"agents.{self.name}.env", self.env)
+        checked_cli(self.name, self.program, self.args, self.env, REFUSED)
 
     def command(self, call: Call) -> Command:
         argv = [self.program, "--output-format", "stream-json", *self.args]
@@ -49,7 +47,7 @@ class Qwen(Struct, frozen=True, kw_only=True):
                 argv += ["--allowed-tools", f"run_shell_command({command})" if command else "run_shell_command"]
         if call.model:
             argv += ["--model", call.model]
-        return Command(argv=tuple(argv), env={"NO_COLOR": "1", **self.env}, unset=("QWEN_CODE",))
+        return Command(argv=tuple(argv), env=self.env, unset=("QWEN_CODE",))
 
     @staticmethod
     def parser() -> Parser:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from ralphloop.agents import faults
 from ralphloop.agents.claude_stream import ClaudeStream
 from ralphloop.agents.lines import short
-from ralphloop.agents.moment import reset_of
+from ralphloop.agents.reset import reset_of
 from ralphloop.core.event import Event, Finished, LimitMet, Said, Spent, Tokens
 
 API_ERROR = "[API Error: "

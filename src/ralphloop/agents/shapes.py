@@ -11,8 +11,8 @@ from ralphloop.agents.lines import clean, short
 _JSON_START = re.compile(rb'\{\s*"type"\s*:\s*"')
 LARGEST_COUNT = 1 << 53
 TELLING = (
-    "command", "file_path", "notebook_path", "pattern", "path", "query", "url", "description", "skill", "task_id",
-    "prompt",
+    "command", "cmd", "file_path", "filePath", "notebook_path", "pattern", "path", "query", "url", "description",
+    "skill", "task_id", "prompt",
 )  # fmt: skip
 
 

@@ -12,8 +12,11 @@ from ralphloop.core.ports import Agent
 
 AGENTS = {
     "claude": "ralphloop.agents.claude:Claude",
+    "codex": "ralphloop.agents.codex:Codex",
     "command": "ralphloop.agents.command:CommandAgent",
+    "copilot": "ralphloop.agents.copilot:Copilot",
     "gemini": "ralphloop.agents.gemini:Gemini",
+    "opencode": "ralphloop.agents.opencode:OpenCode",
     "qwen": "ralphloop.agents.qwen:Qwen",
     "scripted": "ralphloop.agents.scripted:Scripted",
 }

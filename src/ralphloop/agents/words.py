@@ -12,14 +12,6 @@ def checked_words(where: str, words: Sequence[str]) -> None:
             raise UsageProblem(f"{where}: word {place + 1} holds a NUL character", "no program can be given one")
 
 
-def checked_options(where: str, words: Sequence[str], refused: Mapping[str, str]) -> None:
-    """Words of the user's for a command line whose other options the loop depends on."""
-    checked_words(where, words)
-    for word in words:
-        if why := refused.get(word.partition("=")[0]):
-            raise UsageProblem(f"{where}: {word} cannot be used: {why}", f"leave {word} out")
-
-
 def checked_program(where: str, program: str) -> None:
     if not program.strip():
         raise UsageProblem(f"{where}: no program is named", "give the name of a program on PATH, or its path")
@@ -32,3 +24,15 @@ def checked_environment(where: str, environment: Mapping[str, str]) -> None:
             raise UsageProblem(f"{where}: {name!r} is no name of a variable", "write NAME: value")
         if "\0" in value:
             raise UsageProblem(f"{where}.{name}: the value holds a NUL character", "no program can be given one")
+
+
+def checked_cli(
+    name: str, program: str, args: Sequence[str], environment: Mapping[str, str], refused: Mapping[str, str]
+) -> None:
+    """The settings every agent CLI has; `refused` says of words that would break the loop why they cannot be used."""
+    checked_program(f"agents.{name}.program", program)
+    checked_words(f"agents.{name}.args", args)
+    checked_environment(f"agents.{name}.env", environment)
+    for word in args:
+        if why := refused.get(word.partition("=")[0]):
+            raise UsageProblem(f"agents.{name}.args: {word} cannot be used: {why}", f"leave {word} out")
