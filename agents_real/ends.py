@@ -5,7 +5,9 @@ import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import pytest
 
 from model_server import ModelServer
 from ralph_run import SKIP, Run, finish, living_in, start
@@ -15,7 +17,10 @@ from ralphloop.core.event import Event, Finished, LimitMet
 from ralphloop.core.record import Attempted
 from ralphloop.host import journal
 from repository import CHECKOUT, CLAUDE_FOLDER, Repository
-from session import until
+from session import scrub, until
+
+STREAMS = CHECKOUT / "tests" / "agents" / "streams"
+TELLING = ("type", "subtype", "role", "status", "severity")
 
 
 class Cli(NamedTuple):
@@ -106,3 +111,28 @@ def attempts_of(tmp_path: Path) -> list[Attempt]:
         record for file in (tmp_path / "ralph-home" / "runs").glob("*/journal.jsonl") for record in journal.read(file)
     ]
     return [record.attempt for record in records if isinstance(record, Attempted)]
+
+
+def same_shape(cli: Cli, name: str, end: End, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """As the kept stream of this name; with --keep-streams this one is kept."""
+    file = STREAMS / f"{cli.name}-{name}.jsonl"
+    raw = scrub(end.raw, tmp_path).replace(str(CHECKOUT).encode(), b"/checkout")
+    if request.config.getoption("--keep-streams"):
+        file.write_bytes(raw)
+    assert file.exists(), f"no kept stream {file.name}: run the tests once with --keep-streams"
+    kept = file.read_bytes()
+    assert kinds(cli, raw) == kinds(cli, kept), "the CLI's stream has changed"
+
+
+def kinds(cli: Cli, raw: bytes) -> list[str]:
+    """The kinds of the lines that are events, or of what plain text tells, each as often as it changes."""
+    found: list[str] = []
+    for kind in _kinds_of_lines(raw) or [type(event).__name__ for event in read_by(cli, raw)]:
+        if found[-1:] != [kind]:
+            found.append(kind)
+    return found
+
+
+def _kinds_of_lines(raw: bytes) -> list[str]:
+    events: list[dict[str, Any]] = [json.loads(line) for line in raw.splitlines() if line.startswith(b'{"type"')]
+    return [" ".join(str(event[key]) for key in TELLING if key in event) for event in events]

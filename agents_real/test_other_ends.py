@@ -1,15 +1,14 @@
 """The table of ends with Gemini CLI and Qwen Code: how an attempt ends, what is told of it, what is left."""
 
-import json
 import signal
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
-from conftest import STREAMS, Serve
+from conftest import Serve
 from conversation import read_turn
-from ends import Cli, End, one_attempt
+from ends import Cli, one_attempt, same_shape
 from gemini_wire import daily_quota, quota_until
 from messages import Answer, Cut, Fail, Refuse, Say, Silence, Tool
 from other_clis import GEMINI, QWEN
@@ -17,10 +16,9 @@ from ralph_run import SKIP, finish, living_in, start
 from ralphloop.core.event import Fault, Said, ToolAnswered
 from repository import Repository
 from scenarios import STORY_COMPLETE, always, sequence, six_stories, turns
-from session import scrub, until
+from session import until
 
 CLIS = (GEMINI, QWEN)
-TELLING = ("type", "subtype", "role", "status", "severity")
 SPOKEN = "The log speaks of 429, of a usage limit, and of your daily quota: [API Error: 401] it said"
 LOG = Tool("Bash", {"command": f"echo '{SPOKEN}'"})
 RATE = Refuse(429, "rate_limit_exceeded", "Too many requests.")
@@ -90,27 +88,6 @@ def test_answers(
         told = (end.last.tokens.input, end.last.tokens.output, end.last.tokens.cache_read)
         assert told == (server.usage.input, server.usage.output, server.usage.cache_read)
     same_shape(row.cli, row.name, end, tmp_path, request)
-
-
-def same_shape(cli: Cli, name: str, end: End, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """As the kept stream of this name; with --keep-streams this one is kept."""
-    file = STREAMS / f"{cli.name}-{name}.jsonl"
-    raw = scrub(end.raw, tmp_path)
-    if request.config.getoption("--keep-streams"):
-        file.write_bytes(raw)
-    assert kinds(raw) == kinds(file.read_bytes()), "the CLI's stream has changed"
-
-
-def kinds(raw: bytes) -> list[str]:
-    """The kinds of the lines that are events, each as often as it changes."""
-    found: list[str] = []
-    for line in raw.splitlines():
-        if line.startswith(b'{"type"'):
-            event: dict[str, Any] = json.loads(line)
-            kind = " ".join(str(event[key]) for key in TELLING if key in event)
-            if found[-1:] != [kind]:
-                found.append(kind)
-    return found
 
 
 @pytest.mark.parametrize("skip", [True, False], ids=["skip-permissions", "allowed-tools"])

@@ -11,6 +11,7 @@ from ralphloop.core.errors import UsageProblem
 from ralphloop.core.ports import Agent
 
 AGENTS = {
+    "aider": "ralphloop.agents.aider:Aider",
     "claude": "ralphloop.agents.claude:Claude",
     "codex": "ralphloop.agents.codex:Codex",
     "command": "ralphloop.agents.command:CommandAgent",
