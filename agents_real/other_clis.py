@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-from conversation import read_turn
 from ends import Cli
 from messages import Answer, Json, Say, Usage
 from repository import CHECKOUT, Repository
@@ -69,7 +68,9 @@ class AiderStory:
     def __call__(self, request: Json, before: int) -> Answer:
         if "mini" in request.get("model", ""):
             return Say(f"feat: {self._story} by aider", usage=Usage(30, 8))
-        self._story = self._story or named_story(read_turn(request).prompt)
+        # the prompt stands behind examples that the CLI gives its model, as if they had been said
+        told = [message.get("content") for message in request["messages"] if message.get("role") == "user"]
+        self._story = self._story or named_story("\n".join(each for each in told if isinstance(each, str)))
         if all(story["passes"] for story in self.repository.stories() if story["id"] == self._story):
             return Say("It is built already.", usage=Usage(200, 10))
         rest = sum(not story["passes"] for story in self.repository.stories()) > 1
