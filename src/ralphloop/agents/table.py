@@ -12,11 +12,16 @@ from ralphloop.core.ports import Agent
 
 AGENTS = {
     "aider": "ralphloop.agents.aider:Aider",
+    "amp": "ralphloop.agents.amp:Amp",
     "claude": "ralphloop.agents.claude:Claude",
     "codex": "ralphloop.agents.codex:Codex",
     "command": "ralphloop.agents.command:CommandAgent",
     "copilot": "ralphloop.agents.copilot:Copilot",
+    "cursor": "ralphloop.agents.cursor:Cursor",
+    "droid": "ralphloop.agents.droid:Droid",
     "gemini": "ralphloop.agents.gemini:Gemini",
+    "goose": "ralphloop.agents.goose:Goose",
+    "kiro": "ralphloop.agents.kiro:Kiro",
     "opencode": "ralphloop.agents.opencode:OpenCode",
     "qwen": "ralphloop.agents.qwen:Qwen",
     "scripted": "ralphloop.agents.scripted:Scripted",
