@@ -21,7 +21,7 @@ REFUSED = {
 
 
 class Cursor(Struct, frozen=True, kw_only=True):
-    """`cursor-agent -p`: settings, command line and stream; without `--force` its own configuration says what it may."""
+    """`cursor-agent -p`: settings, command line and stream; without `--force` its own permissions hold."""
 
     traits: ClassVar[Traits] = Traits(
         tells=("end",),
