@@ -18,7 +18,7 @@ import ralphloop
 from place import ROOT
 from ralphloop.config import Config, load, plain, shown
 from ralphloop.config.document import ALIASES, DEEPEST, LARGEST
-from ralphloop.config.table import BY_NAME, KEYS
+from ralphloop.config.table import AGENT_KINDS, BY_NAME, KEYS
 from ralphloop.core.errors import NOT_DONE, USAGE, Problem, UsageProblem
 from ralphloop.core.policy import CheckRule, Policy, PromptRule
 
@@ -390,7 +390,7 @@ def test_refused_agents(folders: Folders, content: str, said: str) -> None:
     [
         ("agents:\n  mine:\n    kind: command\n    argv: [x]\n    prompt: fil\n", 5, "agents.mine.prompt", "stdin"),
         ("claude:\n  model: x\n  args: [--resume]\n", 3, "claude.args: --resume cannot be used", "leave"),
-        ("defaults:\n  agent: nope\n", 2, 'there is no agent "nope"', "known: claude, command, scripted"),
+        ("defaults:\n  agent: nope\n", 2, 'there is no agent "nope"', f"known: {', '.join(AGENT_KINDS)}"),
         ("completion:\n  trust_promise: 'yes'\n", 2, 'not the text "yes"', "trust_promise: true"),
         ("archive:\n  on_done: maybe\n", 2, "must be true or false", "for example on_done: true"),
         ("claude:\n  model: 'a\tb'\n", 2, "control characters", "for example model: sonnet"),
@@ -424,7 +424,7 @@ def test_an_agent_that_is_not_there_is_told_with_those_that_are(folders: Folders
     with pytest.raises(UsageProblem) as caught:
         load(*folders, {"defaults.agent": ("helpr", "--agent")})
     assert "--agent" in caught.value.message
-    assert "known: claude, command, scripted, helper; did you mean helper?" in caught.value.hint
+    assert f"known: {', '.join(AGENT_KINDS)}, helper; did you mean helper?" in caught.value.hint
 
 
 def test_what_variables_hold_is_hidden(folders: Folders) -> None:

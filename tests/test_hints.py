@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from place import Place, busy, good, make_place
+from ralphloop.config.table import AGENT_KINDS
 
 
 def test_a_folder_that_is_missing_has_an_alternative(place: Place) -> None:
@@ -85,7 +86,7 @@ def test_the_agents_there_are(place: Place) -> None:
     (place.path / ".ralph" / "config.yaml").write_text(text)
     done = place.ralph("run", "--agent", "nope")
     assert done.code == 64
-    assert "known: claude, command, scripted, helper" in done.err
+    assert f"known: {', '.join(AGENT_KINDS)}, helper" in done.err
 
 
 def test_a_number_that_is_none(place: Place) -> None:

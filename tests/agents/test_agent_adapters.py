@@ -110,8 +110,8 @@ def test_a_users_own_agent_keeps_its_name(name: str, settings: dict[str, Any], k
 @pytest.mark.parametrize(
     ("name", "settings", "message", "hint"),
     [
-        ("cluade", {}, 'there is no agent "cluade"', r"known: claude, command, scripted; did you mean claude\?"),
-        ("codex", {}, 'there is no agent "codex"', r"agents\.codex\.kind: command"),
+        ("cluade", {}, 'there is no agent "cluade"', rf"known: {', '.join(AGENTS)}; did you mean claude\?"),
+        ("nobody", {}, 'there is no agent "nobody"', r"agents\.nobody\.kind: command"),
         ("", {}, 'there is no agent ""', "known: "),
         ("mine", {"kind": "comand"}, "agents.mine.kind: there is no kind 'comand'", r"did you mean command\?"),
         ("mine", {"kind": 3}, "agents.mine.kind: there is no kind 3", "known: "),
@@ -151,7 +151,7 @@ def test_settings_that_cannot_be_understood(name: str, settings: Any, message: s
 
 @pytest.mark.parametrize("name", AGENTS)
 def test_only_the_chosen_agent_is_imported(name: str, tmp_path: Path) -> None:
-    settings = {"claude": {}, "command": {"argv": ["x"]}, "scripted": {"script": "x"}}[name]
+    settings = {"command": {"argv": ["x"]}, "scripted": {"script": "x"}}.get(name, {})
     code = (
         "import sys; from ralphloop.agents.table import AGENTS, named\n"
         "loaded = lambda: {m for m in sys.modules if m in {v.partition(':')[0] for v in AGENTS.values()}}\n"

@@ -40,14 +40,10 @@ OWN_WORDS: dict[str, Fault] = {
 }
 
 
-def _here_and_now() -> datetime:
-    return datetime.now().astimezone()
-
-
 class CodexStream:
     """A Parser. Codex tells when a limit ends by the clock on the wall, so it needs to know the day."""
 
-    def __init__(self, now: Callable[[], datetime] = _here_and_now) -> None:
+    def __init__(self, now: Callable[[], datetime] = datetime.now) -> None:
         self._stream = JsonStream(self._read, self._end)
         self._now = now
         self._answer = ""

@@ -20,7 +20,10 @@ from ralphloop.core.event import (
 )
 
 ERROR_LIMIT = 4000
-TALK = ("session.", "assistant.", "user.", "system.", "model.", "tool.", "subagent.", "hook.", "skill.", "permission.")
+TALK = (
+    "session.", "assistant.", "user.", "system.", "model.", "tool.", "agent.", "subagent.", "hook.", "skill.",
+    "permission.",
+)  # fmt: skip
 KINDS: dict[str, Fault] = {"authentication": "auth", "authorization": "auth", "quota": "money", "rate_limit": "rate"}
 _LIMIT = re.compile(r"\busage limit\b|\b(?:hit|reached|exceeded) your (?:\w+ )?(?:rate )?limit\b", re.IGNORECASE)
 
@@ -29,7 +32,7 @@ class CopilotStream:
     """A Parser. It tells its errors beside its end; how it ended stands in its last line as an exit code."""
 
     def __init__(self) -> None:
-        self._stream = JsonStream(self._read, dull=b'{"type":"tool.execution_partial_result"')
+        self._stream = JsonStream(self._read, self._end, dull=b'{"type":"tool.execution_partial_result"')
         self._model = ""
         self._answer = ""
         self._calls: dict[str, str] = {}
@@ -59,6 +62,11 @@ class CopilotStream:
                 return self._retrying()
             case "session.error":
                 return self._failed(data)
+            case "abort":
+                self._error = {
+                    "message": f"the agent was broken off ({short(text(data.get('reason'))) or 'no reason'})"
+                }
+                return ()
             case "result":
                 return self._finished(event)
             case _:
@@ -99,7 +107,8 @@ class CopilotStream:
     def _retrying(self) -> Iterator[Event]:
         status = number(self._failure.get("statusCode"))
         why = " ".join(filter(None, (str(int(status)) if status else "", text(self._failure.get("errorType")))))
-        yield Retrying(count(self._failure.get("retryAttempt")) + 1, 0, 0.0, short(why))
+        told = why or text(self._failure.get("errorMessage")) or text(self._failure.get("failureKind"))
+        yield Retrying(count(self._failure.get("retryAttempt")) + 1, 0, 0.0, short(told))
 
     def _failed(self, data: dict[str, object]) -> Iterator[Event]:
         self._error = data
@@ -111,17 +120,28 @@ class CopilotStream:
         error = ending(text(self._error.get("message"))[:ERROR_LIMIT])
         if not error and (self._error or code):
             error = f"copilot ended with exit code {int(code or 0)} and does not tell why"
+        fault = self._fault() if error else ""
+        self._error = {}
         yield SessionStarted(short(text(event.get("sessionId"))), self._model)
-        yield Finished(self._answer, error, fault=self._fault() if error else "")
+        yield Finished(self._answer, error, fault=fault)
+
+    def _end(self) -> Iterable[Event]:
+        """Errors that no last line followed."""
+        message = ending(text(self._error.get("message"))[:ERROR_LIMIT])
+        return (Finished(self._answer, message, fault=self._fault()),) if message else ()
 
     def _fault(self) -> Fault:
         message = text(self._error.get("message"))[:ERROR_LIMIT]
         if _LIMIT.search(message):
             return "rate"
-        known = KINDS.get(text(self._error.get("errorType")), "") or faults.of_status(
-            _status(self._error, self._failure)
-        )
-        return known or faults.of_words(message) or faults.of_words(text(self._failure.get("errorMessage")))
+        kind = KINDS.get(text(self._error.get("errorType")), "")
+        known = kind or faults.of_status(_status(self._error, self._failure))
+        apis = faults.of_words(text(self._failure.get("errorMessage")))
+        # a quota that is used up is answered with the status of a rate limit
+        if known == "rate" and apis == "money":
+            return "money"
+        # it tries again only what may pass
+        return known or faults.of_words(message) or apis or ("transient" if "; retried " in message else "")
 
 
 def _status(*told: dict[str, object]) -> float | None:

@@ -10,13 +10,12 @@ MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", 
 
 
 def moment(words: str, now: datetime) -> float | None:
-    """Seconds since 1970, read in the time zone of `now`; nothing when no moment is named."""
+    """Seconds since 1970, read in the time zone of `now`, or this machine's; nothing when no moment is named."""
     found = _MOMENT.search(words)
     if found is None:
         return None
     hour = int(found["hour"]) % 12 + (12 if found["half"] == "PM" else 0)
-    # a time of today may not be written with today's offset: clocks are changed on some days
-    day = now.replace(tzinfo=None, hour=0, minute=0, second=0, microsecond=0)
+    day = now.replace(hour=0, minute=0, second=0, microsecond=0)
     try:
         if found["month"]:
             month = MONTHS.index(found["month"]) + 1
