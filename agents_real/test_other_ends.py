@@ -51,7 +51,7 @@ ROWS = (
     Row(GEMINI, "empty-answer", (Say(""),), error="The model returned"),
     Row(GEMINI, "failing-stream", (Fail("INTERNAL", "It broke."),), 0, "without a finish reason", "transient"),
     Row(GEMINI, "rate-limited", (RATE,), 173, "Too many requests.", "rate"),
-    Row(GEMINI, "daily-quota", (daily_quota(),), 173, "daily quota", limited=True),
+    Row(GEMINI, "usage-limit", (daily_quota(),), 173, "daily quota", limited=True),
     Row(GEMINI, "quota-until", (Say("I look.", (LOG,)), quota_until(11_000)), 173, "quota", limited=True),
     Row(GEMINI, "server-error", (BROKEN,), 244, "Internal server error", "transient"),
     Row(GEMINI, "unknown-key", (NO_KEY,), 145, "Incorrect API key", "auth"),

@@ -140,7 +140,7 @@ class GeminiStream:
             text=self._last_words,
             error=ending(error[:ERROR_LIMIT]),
             tokens=_tokens(event.get("stats"), told),
-            fault="" if limit or not error else _fault(refused) if refused else faults.of_words(error),
+            fault="" if not error else "rate" if limit else _fault(refused) if refused else faults.of_words(error),
         )
 
     def _limit(self, told: str, event: dict[str, object]) -> LimitMet | None:

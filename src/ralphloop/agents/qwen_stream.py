@@ -55,7 +55,7 @@ class QwenStream:
             reset = reset_of(error)
             yield LimitMet(short(error.removeprefix(API_ERROR).partition("]")[0]), reset.at, reset.after)
         spent = event.tokens if event.tokens != Tokens() else None
-        yield replace(event, error=error, tokens=spent, fault="" if limit else faults.of_words(error))
+        yield replace(event, error=error, tokens=spent, fault="rate" if limit else faults.of_words(error))
 
 
 def _apart(tokens: Tokens) -> Tokens:
