@@ -6,10 +6,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from ralphloop.agents.table import named
+from ralphloop.agents.table import is_known, named, names
 from ralphloop.config.document import document
 from ralphloop.config.layer import settings
-from ralphloop.config.table import AGENT_KINDS, AGENTS, BY_NAME, CHECKS, KEYS, Key, Setting, advice
+from ralphloop.config.table import AGENTS, BY_NAME, CHECKS, KEYS, Key, Setting, advice
 from ralphloop.config.values import plain, read, shown
 from ralphloop.core.errors import UsageProblem
 from ralphloop.core.policy import CheckRule, Policy, PromptRule
@@ -91,8 +91,8 @@ def load(home: Path, worktree: Path | None, overrides: Mapping[str, tuple[Any, s
 def _look_at_the_agent(config: Config) -> None:
     """What only both files and the command line together tell: that the chosen agent is there, and can be started."""
     chosen = config.setting("defaults.agent")
-    known = (*dict.fromkeys((*AGENT_KINDS, *config.agents)),)
-    if chosen.value not in known:
+    if chosen.value not in config.agents and not is_known(chosen.value):
+        known = (*dict.fromkeys((*names(), *config.agents)),)
         near = advice(chosen.value, known)
         nearest = f"; {near}" if near.startswith("did you mean") else ""
         hint = f"known: {', '.join(known)}{nearest}; one of your own needs agents.{chosen.value}.kind: command"
