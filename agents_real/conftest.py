@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from clis import ALL
 from messages import Scenario
 from model_server import ModelServer
 from repository import CHECKOUT, CLAUDE_FOLDER, Repository, make_six_story_repo
@@ -20,9 +21,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def installed() -> None:
-    """Say what to do instead of failing everywhere when the CLI is not there."""
-    if not (CLAUDE_FOLDER / "claude").exists():
-        pytest.exit("Claude Code is not installed in .agents: run `make test-agents`", returncode=4)
+    """Say what to do instead of failing everywhere when a CLI is not there."""
+    missing = [cli.name for cli in ALL if not (CLAUDE_FOLDER / cli.name).exists()]
+    if missing:
+        pytest.exit(f"not installed in .agents: {', '.join(missing)}; run `make test-agents`", returncode=4)
 
 
 @pytest.fixture

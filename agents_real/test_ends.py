@@ -182,7 +182,7 @@ def test_a_cli_that_is_ended_from_outside_leaves_nothing(
 ) -> None:
     server = serve(always(Say("I begin.", (HANG,))))
     begun = tmp_path / "begun"
-    played = play(cli, repository, surroundings(cli, tmp_path, server.url), "-t", "20s", sent=sent, when=begun.exists)
+    played = play(cli, repository, surroundings(cli, tmp_path, server.url), "-t", "60s", sent=sent, when=begun.exists)
     attempt = played.attempt
     assert attempt["error"] or attempt["end"] == "timeout", "an end from outside is never a success"
     assert attempt["claim"]["kind"] == "none"

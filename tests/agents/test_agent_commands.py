@@ -8,10 +8,10 @@ from ralphloop.agents.table import named
 from ralphloop.core.errors import UsageProblem
 from ralphloop.core.ports import Call
 
-CALL = Call(prompt_file="/run/prompt 1.md", prompt_size=10, git_folder="/repo/.git")
+CALL = Call(prompt_file="/run/prompt 1.md", prompt_size=10, git_folders=("/repo/.git", "/my tree/.git"))
 SKIP = Call("/run/p.md", 1 << 20, skip_permissions=True, allowed_tools="Write,Bash(git *)", model="best")
 CODEX = ("codex", "exec", "--json", "--skip-git-repo-check")
-SANDBOX = ("--sandbox", "workspace-write", "--add-dir", "/repo/.git")
+SANDBOX = ("--sandbox", "workspace-write", "--add-dir", "/repo/.git", "--add-dir", "/my tree/.git")
 COPILOT = ("copilot", "--output-format", "json", "--stream", "off", "--no-ask-user", "--no-auto-update")
 OPENCODE = ("opencode", "run", "--format", "json", "--title", "ralph")
 

@@ -93,7 +93,7 @@ class ClaudeStream:
             self._fault = FAULTS.get(text(event.get("error")), "")
         blocks = mappings([{"type": "text", "text": content}] if isinstance(content, str) else content)
         for block in blocks:
-            if block.get("type") in TOOL_CALLS:
+            if text(block.get("type")) in TOOL_CALLS:
                 yield self._called(block)
             # what a subagent says is an answer to the agent, not the agent's word
             elif block.get("type") == "text" and not event.get("parent_tool_use_id"):
@@ -128,7 +128,7 @@ class ClaudeStream:
         error = _error(event)
         # an error that ends on the model's own answer tells nothing about the account
         ordinary = bool(said) and said[-ERROR_LIMIT:] == self._answer
-        if error and not ordinary and event.get("subtype") not in claude_limit.OWN_BUDGET:
+        if error and not ordinary and text(event.get("subtype")) not in claude_limit.OWN_BUDGET:
             yield from self._limit_met(claude_limit.from_text(error))
         cost, turns = number(event.get("total_cost_usd")), number(event.get("num_turns"))
         yield Finished(

@@ -58,7 +58,8 @@ class Codex(Struct, frozen=True, kw_only=True):
         if any(word.partition("=")[0] in SANDBOX for word in self.args):
             return ()
         # the sandbox closes .git, and without it nothing can be committed
-        return ("--sandbox", "workspace-write", "--add-dir", call.git_folder)
+        opened = (word for folder in call.git_folders for word in ("--add-dir", folder))
+        return ("--sandbox", "workspace-write", *opened)
 
     @staticmethod
     def parser() -> Parser:

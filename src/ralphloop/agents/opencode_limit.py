@@ -11,7 +11,7 @@ from ralphloop.agents.shapes import mapping, number, text
 from ralphloop.core.event import LimitMet
 
 _WORDS = re.compile(
-    r"\busage[ _]limit\b|UsageLimit|\byou['’]ve (?:hit|reached) your (?:\w+ )?limit\b|\byour account['’]s rate limit\b",
+    r"usage[ _]?limit|\byou['’]ve (?:hit|reached) your (?:\w+ )?limit\b|\byour account['’]s rate limit\b", re.IGNORECASE
 )
 REJECTED, RESET = "anthropic-ratelimit-unified-status", "anthropic-ratelimit-unified-reset"
 

@@ -27,7 +27,7 @@ class Call(Struct, frozen=True):
     allowed_tools: str = ""
     model: str = ""
     max_cost: float | None = None  # dollars; agents that can hold it are told
-    git_folder: str = ".git"  # where commits are written; an agent's own sandbox must leave it open
+    git_folders: tuple[str, ...] = (".git",)  # where commits are written; an agent's own sandbox must leave them open
 
 
 Tells = Literal["end", "tokens", "cost", "limits"]

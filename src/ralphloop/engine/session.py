@@ -144,7 +144,7 @@ def _command(desk: Desk, n: int) -> Command:
             skip_permissions=policy.skip_permissions,
             allowed_tools=policy.allowed_tools,
             model=policy.model,
-            git_folder=desk.repository.common_dir,
+            git_folders=tuple(dict.fromkeys((desk.repository.common_dir, desk.repository.git_dir))),
         )
     )
     return replace(command, env={**surroundings(state), **command.env})
