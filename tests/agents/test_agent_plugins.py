@@ -8,8 +8,10 @@ import pytest
 
 from place import LEAST, Place, good
 from ralphloop.agents import plugins
-from ralphloop.agents.table import AGENTS, names
+from ralphloop.agents.table import AGENTS, named, names
+from ralphloop.agents.text_stream import TextStream
 from ralphloop.core.errors import UsageProblem
+from ralphloop.core.ports import Call
 
 AGENT = """
 import sys
@@ -47,7 +49,7 @@ def package(folder: Path, code: str, *points: str) -> Path:
 
 def test_an_agent_of_another_package_builds_the_stories(place: Place, tmp_path: Path) -> None:
     path = f"{Path(plugins.__file__).parents[2]}:{package(tmp_path / 'site', AGENT, 'acme = acme_agents_module:Acme')}"
-    place.script(actions=good())
+    place.script(default=good())
     script = place.home.parent / "script.json"
     agents = f"agents: {{acme: {{script: {json.dumps(str(script))}}}}}\n"
     (place.path / ".ralph" / "config.yaml").write_text(LEAST + agents)
@@ -82,3 +84,15 @@ def test_a_package_that_does_wrong_is_named(
         plugins.loaded("acme")
     assert message in caught.value.message
     assert "acme-agents 1.2" in caught.value.message
+
+
+def test_the_example_of_the_documents_is_an_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    document = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text()
+    code = document.split("```python\n")[1].split("```")[0]
+    monkeypatch.syspath_prepend(str(package(tmp_path / "site", code, "acme = acme_agents_module:Acme")))
+    monkeypatch.delitem(sys.modules, "acme_agents_module", raising=False)
+    agent = named("acme", {"program": "acme-next"})
+    assert agent.command(Call("/p", 1)).argv == ("acme-next", "--batch")
+    assert isinstance(agent.parser(), TextStream)
+    with pytest.raises(UsageProblem, match="there is no key 'programm'"):
+        named("mine", {"kind": "acme", "programm": "x"})
