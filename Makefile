@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 NPM_AGENTS := .agents
 
-.PHONY: demo test check lint test-agents bench bench-usage coverage schemas clean
+.PHONY: demo test check lint test-agents test-agents-more aider bench bench-usage coverage schemas clean
 .DEFAULT_GOAL := check
 
 $(VENV)/.run: requirements.txt pyproject.toml
@@ -39,6 +39,19 @@ $(NPM_AGENTS)/.installed: agents_real/package.json
 	cp agents_real/package.json $(NPM_AGENTS)/package.json
 	npm install --prefix $(NPM_AGENTS) --no-package-lock --no-audit --no-fund --loglevel=error
 	touch $@
+
+# large, and from another registry: given up after AIDER_SECONDS, and its tests are left out then
+AIDER_SECONDS ?= 90
+$(NPM_AGENTS)/aider/.installed: agents_real/aider.txt
+	mkdir -p $(NPM_AGENTS)
+	rm -rf $(NPM_AGENTS)/aider
+	$(PYTHON) -m venv $(NPM_AGENTS)/aider
+	timeout $(AIDER_SECONDS) $(NPM_AGENTS)/aider/bin/pip install -q --disable-pip-version-check -r agents_real/aider.txt || { rm -rf $(NPM_AGENTS)/aider; exit 1; }
+	touch $@
+
+aider: $(NPM_AGENTS)/aider/.installed
+
+test-agents-more: aider test-agents
 
 test-agents: $(VENV)/.dev $(NPM_AGENTS)/.installed
 	$(BIN)/python -m pytest agents_real

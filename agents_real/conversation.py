@@ -10,7 +10,8 @@ from messages import Json
 SESSION = "x-session-id"  # a header; the server puts it into the request
 OF_THE_MODEL = frozenset({"reasoning", "function_call", "custom_tool_call"})
 OF_TOOLS = frozenset({"function_call_output", "custom_tool_call_output"})
-OF_THE_CLI = ("<system-reminder>", "<environment_context>", "<user_instructions>")
+OF_THE_CLI = ("<system-reminder>", "<environment_context>", "<user_instructions>", "This is the Qwen Code.")
+THANKS = "Got it. Thanks for the context!"  # what the CLI has its model say before it was ever asked
 
 
 class Turn(NamedTuple):
@@ -43,6 +44,8 @@ def _told(request: Json) -> Iterator[tuple[str, list[str]]]:
     """Who said what, in order; what the CLI itself says to the model is left out."""
     for told in request.get("messages") or request.get("input") or []:
         kind, role = told.get("type"), told.get("role")
+        if role == "assistant" and told.get("content") == THANKS:
+            continue
         if role == "assistant" or kind in OF_THE_MODEL:
             yield "model", []
         elif kind in OF_TOOLS:

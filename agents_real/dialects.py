@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
 from completions import completion_chunks, whole_completion
+from gemini_wire import PATH as GEMINI_PATH
+from gemini_wire import as_messages, content_chunks, google_error, whole_content
 from messages import Fail, Json, Refuse, Say, Usage, error_body, message_events, whole_message
 from responses import failed_response, response_events, whole_response
 
@@ -26,6 +28,7 @@ class Dialect(NamedTuple):
     refusal: Callable[[Refuse], Json]
     failure: Callable[[Json, int, Fail], Frame]
     counts_cache_writes: bool = False
+    read: Callable[[str, Json], Json] = lambda path, request: request  # as scenarios understand it
 
     def given(self, usage: Usage) -> Usage:
         """What of a usage this API can tell, and so has told."""
@@ -60,6 +63,12 @@ def _completions(request: Json, number: int, answer: Say) -> Iterator[Frame]:
     yield data_frame("[DONE]", "last")
 
 
+def _contents(request: Json, number: int, answer: Say) -> Iterator[Frame]:
+    chunks = [*content_chunks(request, number, answer)]
+    marks: dict[int, Mark] = {len(chunks) - 1: "last", len(chunks) - 2: "said"}
+    return (data_frame(chunk, marks.get(place, "")) for place, chunk in enumerate(chunks))
+
+
 def openai_error(refusal: Refuse) -> Json:
     told = {"message": refusal.message, "type": refusal.kind, "param": None, "code": refusal.kind}
     return {"error": {**told, **refusal.more}}
@@ -84,7 +93,19 @@ COMPLETIONS = Dialect(
     refusal=openai_error,
     failure=lambda request, number, fail: data_frame(openai_error(Refuse(200, fail.kind, fail.message))),
 )
+GEMINI = Dialect(
+    frames=_contents,
+    whole=whole_content,
+    refusal=google_error,
+    failure=lambda request, number, fail: data_frame(google_error(Refuse(500, fail.kind, fail.message))),
+    read=as_messages,
+)
 DIALECTS = {"/v1/messages": MESSAGES, "/v1/responses": RESPONSES, "/v1/chat/completions": COMPLETIONS}
+
+
+def dialect_of(path: str) -> Dialect | None:
+    """Of a path without its query; Gemini's paths hold the name of the model."""
+    return DIALECTS.get(path) or (GEMINI if GEMINI_PATH.fullmatch(path) else None)
 
 
 def streams(path: str, request: Json) -> bool:

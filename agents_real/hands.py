@@ -64,18 +64,24 @@ def _programmed(command: Callable[[Json], str]) -> Callable[[Json], str]:
 HANDS: Mapping[str, Mapping[str, Callable[[Json], Json | str]]] = {
     "Read": {
         "read": lambda given: {"filePath": given["file_path"]},
+        "read_file": lambda given: {"file_path": given["file_path"]},
         "view": lambda given: {"path": given["file_path"]},
         "exec_command": _executed(_shown),
         "exec": _programmed(_shown),
     },
     "Write": {
         "write": lambda given: {"filePath": given["file_path"], "content": given["content"]},
+        "write_file": lambda given: {"file_path": given["file_path"], "content": given["content"]},
         "bash": _described(_written),
         "exec_command": _executed(_written),
         "exec": _programmed(_written),
     },
     "Bash": {
         "bash": _described(_shell),
+        "run_shell_command": lambda given: {
+            "command": given["command"],
+            "is_background": given.get("run_in_background", False),
+        },
         "exec_command": _executed(_shell),
         "exec": _programmed(_shell),
     },

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
 from conversation import SESSION
-from dialects import DIALECTS, MESSAGES, Dialect, Frame, streams
+from dialects import MESSAGES, Dialect, Frame, dialect_of, streams
 from hands import fitted
 from messages import Answer, Cut, Fail, Json, Refuse, Say, Scenario, Silence, Usage
 
@@ -85,7 +85,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
         path = self.path.split("?")[0]
-        dialect = DIALECTS.get(path)
+        dialect = dialect_of(path)
         try:
             request = json.loads(body or b"{}")
         except ValueError:
@@ -95,7 +95,7 @@ class _Handler(BaseHTTPRequestHandler):
         if path == "/v1/messages/count_tokens":
             self._send(200, {"input_tokens": max(1, len(body) // 4)})
         elif dialect is not None:
-            self._message(dialect, request)
+            self._message(dialect, dialect.read(path, request))
         else:
             self._not_known()
 

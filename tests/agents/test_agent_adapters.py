@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ralphloop.agents.claude_stream import ClaudeStream
+from ralphloop.agents.patterns import PatternStream
 from ralphloop.agents.scripted import PLAYER
 from ralphloop.agents.table import AGENTS, named
 from ralphloop.agents.text_stream import TextStream
@@ -72,7 +73,7 @@ def test_words_of_a_command_are_filled_in(argv: list[str], call: Call, filled: t
         ({"argv": ["x"]}, False, TextStream),
         ({"argv": ["x"], "stream": "claude"}, False, ClaudeStream),
         ({"argv": ["x", "{prompt_file}"], "prompt": "file"}, True, TextStream),
-        ({"argv": ["x"], "limit_pattern": "quota|429", "env": None}, False, TextStream),
+        ({"argv": ["x"], "limit_pattern": "quota|429", "env": None}, False, PatternStream),
     ],
 )
 def test_prompt_and_stream_of_a_command(settings: dict[str, Any], prompt_as_file: bool, parser: type) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from place import Place
+from ralphloop.agents.table import AGENTS
 from ralphloop.cli.commands import RALPH
 from ralphloop.cli.complete import script
 from ralphloop.cli.options import VERSION, Option, Program
@@ -102,7 +103,7 @@ def test_the_names_are_those_there_are(place: Place) -> None:
     assert place.ralph("list", "--names").out == ""
     place.ralph("run")
     assert place.ralph("list", "--names").out == f"{place.run_folder().name}\n"
-    assert place.ralph("config", "--agents").out == "claude\ncommand\nscripted\n"
+    assert place.ralph("config", "--agents").out.split() == list(AGENTS)
 
 
 @needs_bash

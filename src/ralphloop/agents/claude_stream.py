@@ -43,7 +43,7 @@ class ClaudeStream:
     """A Parser."""
 
     def __init__(self) -> None:
-        self._stream = JsonStream(self._read, dull=ANSWER)
+        self._stream = JsonStream(self.read, dull=ANSWER)
         self._usage = Usage()
         self._answer = ""
         self._calls: dict[str, str] = {}  # the tool of each call that was not answered yet
@@ -56,7 +56,8 @@ class ClaudeStream:
     def close(self) -> Sequence[Event]:
         return self._stream.close()
 
-    def _read(self, event: dict[str, object]) -> Iterable[Event] | None:
+    def read(self, event: dict[str, object]) -> Iterable[Event] | None:
+        """One object of the stream; None when it is none of claude's."""
         match event.get("type"):
             case "system":
                 return self._system(event)

@@ -1,11 +1,11 @@
 """Any program as an agent: a command line from the configuration, plain text or claude's stream back."""
 
-import re
 from typing import ClassVar, Literal
 
 from msgspec import Struct
 
 from ralphloop.agents.claude_stream import ClaudeStream
+from ralphloop.agents.patterns import Patterns, PatternStream
 from ralphloop.agents.text_stream import TextStream
 from ralphloop.agents.words import checked_environment, checked_program, checked_words
 from ralphloop.core.environment import OF_MODELS
@@ -14,6 +14,7 @@ from ralphloop.core.ports import Call, Command, Parser, Traits
 
 PROMPT_FILE = "{prompt_file}"
 MODEL = "{model}"
+PATTERNS = ("text", "tokens", "cost", "limit", "error")
 
 
 class CommandAgent(Struct, frozen=True, kw_only=True):
@@ -28,6 +29,9 @@ class CommandAgent(Struct, frozen=True, kw_only=True):
     prompt: Literal["stdin", "file"] = "stdin"
     env: dict[str, str] = {}
     stream: Literal["text", "claude"] = "text"
+    text_pattern: str = ""
+    tokens_pattern: str = ""
+    cost_pattern: str = ""
     limit_pattern: str = ""
     error_pattern: str = ""
 
@@ -47,19 +51,17 @@ class CommandAgent(Struct, frozen=True, kw_only=True):
                 f"{where}.prompt is file, but no word of argv holds {PROMPT_FILE}",
                 f"add {PROMPT_FILE} to argv, or set prompt: stdin",
             )
-        for key, pattern in (("limit_pattern", self.limit_pattern), ("error_pattern", self.error_pattern)):
-            self._check_pattern(f"{where}.{key}", pattern)
-
-    def _check_pattern(self, where: str, pattern: str) -> None:
-        if pattern and self.stream == "claude":
-            raise UsageProblem(f"{where} has no meaning with stream: claude", "claude's stream tells errors itself")
-        try:
-            compiled(pattern)
-        except (re.error, OverflowError, RecursionError) as trouble:
-            hint = (
-                "patterns are Python regular expressions; put a backslash before . ( ) [ ] * + ? to mean the character"
+        if self.stream == "claude" and (told := next((kind for kind in PATTERNS if getattr(self._patterns, kind)), "")):
+            raise UsageProblem(
+                f"{where}.{told}_pattern has no meaning with stream: claude", "claude's stream tells all of it itself"
             )
-            raise UsageProblem(f"{where}: {pattern!r} is no regular expression: {trouble}", hint) from None
+        self._patterns.check(where)
+
+    @property
+    def _patterns(self) -> Patterns:
+        return Patterns(
+            self.text_pattern, self.tokens_pattern, self.cost_pattern, self.limit_pattern, self.error_pattern
+        )
 
     @property
     def program(self) -> str:
@@ -87,8 +89,4 @@ class CommandAgent(Struct, frozen=True, kw_only=True):
     def parser(self) -> Parser:
         if self.stream == "claude":
             return ClaudeStream()
-        return TextStream(error=compiled(self.error_pattern), limit=compiled(self.limit_pattern))
-
-
-def compiled(pattern: str) -> re.Pattern[str] | None:
-    return re.compile(pattern, re.MULTILINE) if pattern else None
+        return PatternStream(self._patterns) if self._patterns != Patterns() else TextStream()

@@ -18,6 +18,7 @@ WORDS: dict[Fault, str] = {
         r"|\bserver[ _](?:had an )?error"
         r"|econn(?:reset|refused|aborted)|etimedout|eai_again|enotfound|epipe|socket hang up|fetch failed"
         r"|network error|connection (?:error|reset|refused|closed|to the api was lost|timed out|dropped)"
+        r"|other side closed|api error: terminated"
         r"|stream (?:disconnected|closed|ended)|request timed out|terminated unexpectedly"
     ),
 }

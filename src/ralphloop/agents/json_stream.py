@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from ralphloop.agents.lines import Line, Lines, short
+from ralphloop.agents.lines import Line, Lines, clean, short
 from ralphloop.agents.shapes import json_object
 from ralphloop.core.event import Event, Unread
 
 Read = Callable[[dict[str, object]], Iterable[Event] | None]
+ReadPlain = Callable[[str], Iterable[Event] | None]
 ONE_BY_ONE = 20
 UNREAD_BATCH = 1000
 UNREAD_BATCH_SIZE = 1 << 20
@@ -15,11 +16,19 @@ UNREAD_BATCH_SIZE = 1 << 20
 class JsonStream:
     """A Parser. `read` is given each object and answers None to one it does not know; `end` has the last word.
 
+    `plain` does the same with lines that are no objects: what the CLI writes to stderr beside its stream.
     The first unread lines are told one by one, a flood of them in batches.
     """
 
-    def __init__(self, read: Read, end: Callable[[], Iterable[Event]] = tuple, *, dull: bytes = b"") -> None:
-        self._read, self._end = read, end
+    def __init__(
+        self,
+        read: Read,
+        end: Callable[[], Iterable[Event]] = tuple,
+        *,
+        dull: bytes = b"",
+        plain: ReadPlain = lambda line: None,
+    ) -> None:
+        self._read, self._end, self._plain = read, end, plain
         self._lines = Lines(dull=dull)
         self._closed = False
         self._unread_told = 0
@@ -57,7 +66,12 @@ class JsonStream:
             yield from events
 
     def _not_read(self, data: bytes, size: int) -> Iterator[Event]:
-        sample = short(data[:4000].decode("utf-8", "replace"))
+        words = data[:4000].decode("utf-8", "replace")
+        events = self._plain(clean(words))
+        if events is not None:
+            yield from events
+            return
+        sample = short(words)
         self._unread = Unread(self._unread.lines + 1, self._unread.size + size, self._unread.sample or sample)
         self._unread_told += 1
         many = self._unread.lines >= UNREAD_BATCH or self._unread.size >= UNREAD_BATCH_SIZE

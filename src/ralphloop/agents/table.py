@@ -7,15 +7,24 @@ from typing import Any, get_args
 
 import msgspec
 
+from ralphloop.agents import plugins
 from ralphloop.core.errors import UsageProblem
 from ralphloop.core.ports import Agent
 
 AGENTS = {
+    "aider": "ralphloop.agents.aider:Aider",
+    "amp": "ralphloop.agents.amp:Amp",
     "claude": "ralphloop.agents.claude:Claude",
     "codex": "ralphloop.agents.codex:Codex",
     "command": "ralphloop.agents.command:CommandAgent",
     "copilot": "ralphloop.agents.copilot:Copilot",
+    "cursor": "ralphloop.agents.cursor:Cursor",
+    "droid": "ralphloop.agents.droid:Droid",
+    "gemini": "ralphloop.agents.gemini:Gemini",
+    "goose": "ralphloop.agents.goose:Goose",
+    "kiro": "ralphloop.agents.kiro:Kiro",
     "opencode": "ralphloop.agents.opencode:OpenCode",
+    "qwen": "ralphloop.agents.qwen:Qwen",
     "scripted": "ralphloop.agents.scripted:Scripted",
 }
 EXAMPLES = {"argv": "argv: [my-agent, --batch]", "script": "script: actions.json"}
@@ -35,14 +44,12 @@ def named(name: str, settings: Mapping[str, object]) -> Agent:
     kind = given.pop("kind", None)
     for key in ("account", "model"):
         _plain(name, key, given.pop(key, None))
-    if kind is None:
-        kind = _known(name)
-    elif kind not in AGENTS:
+    if kind is None and not is_known(name):
+        own = f"; an agent of your own needs agents.{name}.kind: command"
+        raise UsageProblem(f'there is no agent "{name}"', _known_ones(name) + own)
+    if kind is not None and not is_known(kind):
         raise UsageProblem(f"agents.{name}.kind: there is no kind {kind!r}", _known_ones(str(kind)))
-    module, _, class_name = AGENTS[str(kind)].partition(":")
-    settings_class = getattr(importlib.import_module(module), class_name)
-    agent: Agent = _converted(name, given, settings_class)
-    return agent
+    return _converted(name, given, _loaded(name if kind is None else str(kind)))
 
 
 def _plain(name: str, key: str, value: object) -> None:
@@ -51,15 +58,25 @@ def _plain(name: str, key: str, value: object) -> None:
         raise UsageProblem(f"agents.{name}.{key}: must be text on one line", f"write {key}: NAME")
 
 
-def _known(name: str) -> str:
-    if name in AGENTS:
-        return name
-    own = f"; an agent of your own needs agents.{name}.kind: command"
-    raise UsageProblem(f'there is no agent "{name}"', _known_ones(name) + own)
+def is_known(kind: object) -> bool:
+    """Whether the package or another that is installed has such an agent; those are asked for nothing but names."""
+    return isinstance(kind, str) and (kind in AGENTS or kind in plugins.names())
+
+
+def names() -> tuple[str, ...]:
+    """The agents of the package, then those of other packages."""
+    return (*AGENTS, *(name for name in plugins.names() if name not in AGENTS))
+
+
+def _loaded(kind: str) -> Any:
+    if kind not in AGENTS:
+        return plugins.loaded(kind)
+    module, _, class_name = AGENTS[kind].partition(":")
+    return getattr(importlib.import_module(module), class_name)
 
 
 def _known_ones(name: str) -> str:
-    return f"known: {', '.join(AGENTS)}" + _nearest(name, AGENTS)
+    return f"known: {', '.join(names())}" + _nearest(name, names())
 
 
 def _nearest(wrong: str, right: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from ralphloop.agents.table import AGENTS
+from ralphloop.agents.table import names
 from ralphloop.api.preparing import Request, prepare
 from ralphloop.config import Config, Setting, load
 from ralphloop.config import shown as shown
@@ -153,7 +153,7 @@ def settings(folder: str = ".") -> tuple[Setting, ...]:
 
 def agents(folder: str = ".") -> tuple[str, ...]:
     """The names of the agents there are: those of the package, and those that are configured."""
-    return (*dict.fromkeys((*AGENTS, *_config(folder).agents)),)
+    return (*dict.fromkeys((*names(), *_config(folder).agents)),)
 
 
 def _config(folder: str) -> Config:

@@ -67,7 +67,7 @@ def strangers(plan: Plan | None, config: Config, worktree: str) -> Iterator[Find
     """Agents that stories or the chain name: those nobody knows, and those that are not there."""
     wanted = dict.fromkeys(config.chain[1:], "defaults.fallback")
     wanted |= {story.agent: story.id for story in (plan.open if plan else ()) if story.agent not in ("", *config.chain)}
-    known = (*agents.AGENTS, *config.agents)
+    known = (*agents.names(), *config.agents)
     for name, who in wanted.items():
         if name not in known:
             near = advice(name, known)

@@ -77,7 +77,7 @@ def group(folder: str = ".") -> Group:
 def roster(folder: str = ".") -> tuple[Member, ...]:
     """In the order of the table, then those of the configuration. Installed ones are asked for their version."""
     found = group(folder)
-    names = dict.fromkeys((*table.AGENTS, *found.config.agents))
+    names = dict.fromkeys((*table.names(), *found.config.agents))
     return asyncio.run(_asked(found, [_member(found, name) for name in names]))
 
 

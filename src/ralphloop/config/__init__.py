@@ -6,10 +6,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from ralphloop.agents.table import named
+from ralphloop.agents.table import is_known, named, names
 from ralphloop.config.document import document
 from ralphloop.config.layer import settings
-from ralphloop.config.table import AGENT_KINDS, AGENTS, BY_NAME, CHECKS, KEYS, PRICES, Key, Setting, advice
+from ralphloop.config.table import AGENTS, BY_NAME, CHECKS, KEYS, PRICES, Key, Setting, advice
 from ralphloop.config.values import plain, read, shown
 from ralphloop.core.errors import UsageProblem
 from ralphloop.core.policy import Bound, Budget, CheckRule, Policy, PromptRule
@@ -104,9 +104,9 @@ def load(home: Path, worktree: Path | None, overrides: Mapping[str, tuple[Any, s
 
 def _look_at_the_agent(config: Config) -> None:
     """What only both files and the command line together tell: that the chosen agent is there, and can be started."""
-    known = (*dict.fromkeys((*AGENT_KINDS, *config.agents)),)
     for name in config.chain:
-        if name not in known:
+        if name not in config.agents and not is_known(name):
+            known = (*dict.fromkeys((*names(), *config.agents)),)
             chosen = config.setting("defaults.agent" if name == config.chain[0] else "defaults.fallback")
             near = advice(name, known)
             nearest = f"; {near}" if near.startswith("did you mean") else ""

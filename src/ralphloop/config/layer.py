@@ -5,10 +5,10 @@ from typing import Any
 
 import yaml
 
-from ralphloop.agents.table import named
+from ralphloop.agents.table import is_known, named, names
 from ralphloop.config.document import PREFIX, Document, nothing
 from ralphloop.config.prices import prices
-from ralphloop.config.table import AGENT_KINDS, AGENTS, BY_NAME, CHECKS, PRICES, SECTIONS, TOP, Setting, advice
+from ralphloop.config.table import AGENTS, BY_NAME, CHECKS, PRICES, SECTIONS, TOP, Setting, advice
 from ralphloop.config.values import NO, YES, read
 from ralphloop.core import duration
 from ralphloop.core.errors import UsageProblem
@@ -160,10 +160,10 @@ def _agent(document: Document, key: str, name: str, node: yaml.Node) -> dict[str
     pairs = {part: (part_node, value) for part, part_node, value in document.pairs(node, key)}
     for part, (_, value) in pairs.items():
         given[part] = _as_written(value, given[part])
-    kind = given.get("kind", name if name in AGENT_KINDS else None)
-    if kind not in AGENT_KINDS:
+    kind = given.get("kind", name if is_known(name) else None)
+    if not is_known(kind):
         what = "has no kind" if kind is None else f"has an unknown kind: {kind!r:.60}"
-        raise document.complaint(node, key, what, f"write kind: and one of {', '.join(AGENT_KINDS)}")
+        raise document.complaint(node, key, what, f"write kind: and one of {', '.join(names())}")
     try:
         named(name, given)
     except UsageProblem as problem:

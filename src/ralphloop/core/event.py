@@ -69,10 +69,11 @@ class Retrying(Struct, frozen=True, tag="retrying"):
 
 
 class LimitMet(Struct, frozen=True, tag="limit"):
-    """The account's usage limit; `resets_at` in epoch seconds when the agent tells."""
+    """The account's usage limit; when the agent tells its end: `resets_at` in epoch seconds, or so many seconds on."""
 
     why: str
     resets_at: float | None = None
+    resets_in: float | None = None
 
 
 class Finished(Struct, frozen=True, tag="finished"):

@@ -50,6 +50,7 @@ class PromptRule(Struct, frozen=True):
 JUNK = (
     "__pycache__", "*.pyc", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", "*.egg-info",
     ".venv", "venv", ".tox", ".coverage", "node_modules", ".DS_Store", "Thumbs.db", "*.swp", "*~",
+    ".aider.*.history*", ".aider.tags.cache.*",
 )  # fmt: skip
 
 

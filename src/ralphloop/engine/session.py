@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from ralphloop.core.attempt import Attempt, follow, sealed
 from ralphloop.core.claim import error_in
 from ralphloop.core.environment import OF_A_SESSION
-from ralphloop.core.event import Event, Spent, Unread
+from ralphloop.core.event import Event, LimitMet, Spent, Unread
 from ralphloop.core.ports import Call, Command, Parser, Traits
 from ralphloop.core.state import RunState
 from ralphloop.engine import metering
@@ -24,6 +24,7 @@ class Reading:
 
     def __init__(self, desk: Desk, parser: Parser) -> None:
         self.desk, self.parser = desk, parser
+        self.clock = desk.clock
         self.attempt = Attempt()
         self.most_tokens: int | None = None
         self.overspent = False
@@ -40,6 +41,8 @@ class Reading:
             self._take(event)
 
     def _take(self, event: Event) -> None:
+        if isinstance(event, LimitMet) and event.resets_in is not None:
+            event = replace(event, resets_at=self.clock() + event.resets_in)
         self.attempt = follow(self.attempt, event)
         if isinstance(event, Spent) and self.most_tokens is not None and event.tokens.used >= self.most_tokens:
             self.overspent = True
@@ -116,6 +119,8 @@ def _read_by_exit(attempt: Attempt, unread: str, traits: Traits) -> Attempt:
 
 async def _taken_over(desk: Desk, reading: Reading, log: Path) -> Attempt:
     """What the log of a dead runner's attempt holds; whether it had ended, only its last word can tell."""
+    written_at = log.stat().st_mtime
+    reading.clock = lambda: written_at
     with log.open("rb") as stream:
         while data := stream.read(CHUNK):
             reading.feed(data)
@@ -124,7 +129,7 @@ async def _taken_over(desk: Desk, reading: Reading, log: Path) -> Attempt:
     told = reading.attempt.finished
     reading.close()
     begun = desk.now.begun
-    seconds = max(0.0, log.stat().st_mtime - begun.at) if begun else 0
+    seconds = max(0.0, written_at - begun.at) if begun else 0
     got = replace(
         reading.attempt,
         finished=told,
