@@ -16,9 +16,10 @@ from msgspec.structs import replace
 
 import ralphloop
 from place import ROOT
+from ralphloop.agents.table import AGENTS as AGENT_KINDS
 from ralphloop.config import Config, load, plain, shown
 from ralphloop.config.document import ALIASES, DEEPEST, LARGEST
-from ralphloop.config.table import AGENT_KINDS, BY_NAME, KEYS
+from ralphloop.config.table import BY_NAME, KEYS
 from ralphloop.core.errors import NOT_DONE, USAGE, Problem, UsageProblem
 from ralphloop.core.policy import Bound, CheckRule, Policy, PromptRule
 from ralphloop.core.price import TABLE, Price

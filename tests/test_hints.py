@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from place import Place, busy, good, make_place
-from ralphloop.config.table import AGENT_KINDS
+from ralphloop.agents.table import AGENTS as AGENT_KINDS
 
 
 def test_a_folder_that_is_missing_has_an_alternative(place: Place) -> None:

@@ -4,14 +4,12 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from ralphloop.agents import table as agents
 from ralphloop.core.policy import Policy, PromptRule
 
 Kind = Literal["flag", "count", "duration", "choice", "text", "name", "path", "texts", "names", "tools", "amount"]
 ON_LIMIT = ("ask", "wait", "exit")
 UNCOMMITTED = ("snapshot", "commit", "leave")
 SOURCES = ("auto", "prd", "tasks")
-AGENT_KINDS = tuple(agents.AGENTS)
 
 
 class Key(Struct, frozen=True):
