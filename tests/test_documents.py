@@ -132,6 +132,16 @@ def test_the_reference_has_every_agent_s_keys() -> None:
     assert set(TABLE) == set(AGENT_KINDS)
 
 
+def test_what_is_known_of_an_agent_is_told_as_it_is() -> None:
+    from ralphloop.agents.table import named
+
+    rows = {row[0].strip("`"): row[1:] for row in documents.table("docs/agents.md", "known")}
+    assert set(rows) >= {"claude", "codex", "copilot", "opencode"}
+    for name, (tried, tells, *_) in rows.items():
+        traits = named(name, {}).traits
+        assert (tried, tells) == (", ".join(traits.tried), ", ".join(traits.tells)), name
+
+
 def test_the_reference_has_the_variables_an_agent_is_given(tmp_path: Path) -> None:
     place = make_place(tmp_path, count=1, script={"default": [{"run": "env > given.txt"}]})
     place.ralph("run", "-n", "1")
@@ -184,7 +194,7 @@ def test_readme_stories_pass_the_preflight(tmp_path: Path) -> None:
     assert done.out == documents.block("README.md", "file validate")
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/guide.md", "docs/reference.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/guide.md", "docs/reference.md", "docs/agents.md"])
 def test_every_example_of_a_configuration_can_be_read(name: str, tmp_path: Path) -> None:
     for number, code in enumerate(one for one in documents.blocks(name) if one.language == "yaml"):
         folder = tmp_path / str(number)
