@@ -1,6 +1,5 @@
 """The beginning of an iteration: look, keep what could be lost, choose the story, write the prompt."""
 
-import os
 from pathlib import Path
 
 from ralphloop.core.errors import DamagedProblem, Problem
@@ -28,6 +27,7 @@ def begin(desk: Desk, n: int) -> Begun:
         )
     vault.keep(desk.git, desk.repository, desk.home, state.start.branch, found.head or state.head, desk.refs)
     content, plan, notes = sound_source(desk)
+    notes += tuple(f"{one.message}: the prompt is without it" for one in belongings.odd(desk.feature_folder))
     open_stories = plan.open
     story = open_stories[0] if open_stories else None
     story_id = story.id if story else ""
@@ -100,13 +100,10 @@ def material(desk: Desk, plan: Plan, story: str, n: int, notes: tuple[str, ...] 
 def _text(desk: Desk, path: Path) -> str | None:
     """The end of a file, where a log's news stand; None when there is none or it is no file of ours."""
     try:
-        inside(desk.repository.worktree, path)
-        with path.open("rb") as stream:
-            size = os.fstat(stream.fileno()).st_size
-            stream.seek(max(0, size - TEXT_LIMIT))
-            return stream.read(TEXT_LIMIT).decode(errors="replace")
-    except (OSError, Problem):
+        content = files.read_end(inside(desk.repository.worktree, path), TEXT_LIMIT)
+    except Problem:
         return None
+    return content.decode(errors="replace") if content is not None else None
 
 
 def _specs(desk: Desk, folder: Path) -> list[tuple[str, str]]:

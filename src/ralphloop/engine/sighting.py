@@ -124,7 +124,7 @@ def _folder(desk: Desk, progress: bytes) -> tuple[str, ...]:
     notes = [rules.put_back(desk.folder, state.begun, desk.repository.worktree)] if ours else []
     if gone := belongings.deleted(desk.folder, state.begun.folder, feature):
         belongings.put_back(desk.folder, state.begun.folder, desk.repository.worktree, feature, gone)
-        notes.append(f"deleted from {desk.feature_dir} and put back: {', '.join(gone[:10])}")
+        notes.append(f"gone from {desk.feature_dir} and put back: {', '.join(gone[:10])}")
     return tuple(note for note in notes if note)
 
 
