@@ -8,7 +8,7 @@ from ralphloop.core.record import Begun
 from ralphloop.core.story import Plan
 from ralphloop.engine import publish, rules
 from ralphloop.engine.desk import Desk, must
-from ralphloop.host import belongings, files, git, snapshot, vault
+from ralphloop.host import belongings, configuration, files, git, snapshot, vault
 from ralphloop.host.places import inside
 
 TEXT_LIMIT = 16 << 20
@@ -26,6 +26,7 @@ def begin(desk: Desk, n: int) -> Begun:
             desk.git, desk.repository.git_dir, ref, f"before iteration {n} of {desk.folder.name}", state.policy.junk
         )
     vault.keep(desk.git, desk.repository, desk.home, state.start.branch, found.head or state.head, desk.refs)
+    configuration.keep(desk.repository, desk.folder.path)
     content, plan, notes = sound_source(desk)
     notes += tuple(f"{one.message}: the prompt is without it" for one in belongings.odd(desk.feature_folder))
     open_stories = plan.open

@@ -98,6 +98,7 @@ def _expected(desk: Desk, good: str) -> restore.Expected:
         n=state.n,
         junk=state.policy.junk,
         ours=(state.start.source,),
+        settings=desk.folder.path,
     )
 
 

@@ -33,6 +33,7 @@ class Expected(Struct, frozen=True):
     junk: tuple[str, ...]
     vault: Path
     ours: tuple[str, ...] = ()
+    settings: Path | None = None  # where git's own are held as they were when the iteration began
 
     @property
     def common(self) -> Path:
