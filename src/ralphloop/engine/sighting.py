@@ -12,7 +12,7 @@ from ralphloop.core.verdict import Sight
 from ralphloop.core.wording import some
 from ralphloop.engine import leftovers, rules
 from ralphloop.engine.desk import Desk
-from ralphloop.host import belongings, files, git, repair, restore
+from ralphloop.host import belongings, files, git, hidden, repair, restore
 from ralphloop.host.git import Look, Moved
 from ralphloop.host.places import SOURCE_LIMIT, inside, make_way
 
@@ -81,9 +81,16 @@ def uncommitted(desk: Desk) -> str:
 def _repository(desk: Desk) -> tuple[Look, Moved, tuple[str, ...]]:
     state = desk.now
     if state.attempt is None:  # nobody but the user has been here: what stands is what is wanted
+        hidden.keep(desk.git, desk.repository, desk.folder.path)
         return git.look(desk.git, state.policy.junk, (state.start.source,)), Moved(), ()
     mended = repair.mend(desk.git, _expected(desk, state.head))
-    return mended.look, mended.moved, mended.notes
+    found, notes = mended.look, mended.notes
+    if nested := hidden.nested(desk.git, desk.repository, state.start.head):
+        ref = f"{desk.refs}/nested-{state.n}"
+        notes = (*notes, hidden.hold(desk.git, desk.repository, nested, ref, state.policy.junk))
+        paths = tuple(f"{path}/" for path in nested if f"{path}/" not in found.paths and path not in found.paths)
+        found = replace(found, dirty=found.dirty + len(paths), paths=(*paths, *found.paths))
+    return found, mended.moved, notes
 
 
 def _expected(desk: Desk, good: str) -> restore.Expected:

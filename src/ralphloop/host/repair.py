@@ -5,7 +5,7 @@ from itertools import count
 
 from msgspec import Struct
 
-from ralphloop.host import configuration, operations, restore, snapshot
+from ralphloop.host import configuration, hidden, operations, restore, snapshot
 from ralphloop.host.git import (
     TOLD,
     WHO,
@@ -37,6 +37,7 @@ def mend(git: Git, expected: Expected) -> Mended:
     try:
         if expected.settings is not None:
             notes += configuration.mend(git, repository, expected.settings)
+            notes += hidden.uncover(git, repository, expected.settings)
         notes += restore.bring_back_objects(git, expected)
         notes += restore.rebuild_missing_index(git, expected)
         found = look(git, expected.junk, expected.ours)
