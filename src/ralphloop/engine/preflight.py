@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from ralphloop.core.errors import Problem
 from ralphloop.core.ports import Agent, Finding, Source
-from ralphloop.host import belongings
+from ralphloop.host import belongings, operations
 from ralphloop.host.files import read
 from ralphloop.host.git import Repository
 from ralphloop.host.places import SOURCE_LIMIT, inside
@@ -30,7 +30,7 @@ def preflight(
 ) -> Preflight:
     """Every finding, in the order of the checks; nothing is written and nothing is started."""
     folder = f".ralph/{feature}/"
-    findings = [*_branch(repository, protected)]
+    findings = [*_branch(repository, protected), *_unfinished(repository)]
     place = Path(repository.worktree, folder)
     needed = source.file.startswith(folder)
     try:
@@ -53,6 +53,12 @@ def _branch(repository: Repository, protected: Iterable[str]) -> Iterable[Findin
     yield Finding("ok", f"Branch detected: {repository.branch}")
     if repository.branch in protected:
         yield Finding("warning", f"Running on protected branch '{repository.branch}'")
+
+
+def _unfinished(repository: Repository) -> Iterable[Finding]:
+    if operation := operations.unfinished(repository.git_dir):
+        said = f"{operations.named(operation).capitalize()} is unfinished here: what it left in the files would be taken for the work"
+        yield Finding("error", said, advice=(f"The {operation}: {operations.way_out(operation)}.",))
 
 
 def _trouble(problem: Problem) -> Finding:
