@@ -21,7 +21,7 @@ from ralphloop.engine.desk import read_plan
 from ralphloop.engine.permissions import environment_of, permissions
 from ralphloop.engine.preflight import Preflight as Preflight
 from ralphloop.engine.preflight import preflight
-from ralphloop.host import git, glance, sandbox
+from ralphloop.host import git, glance, operations, sandbox
 from ralphloop.host.files import read
 from ralphloop.host.git import Repository
 from ralphloop.host.places import Home, inside
@@ -118,6 +118,7 @@ def prepare(request: Request) -> Prepared:
         # an agent may have left the worktree on another branch: the run's own is what counts
         repository = replace(repository, branch=taken.state.start.branch)
     else:
+        _on_the_way(repository)
         repository = git.on_a_branch(repository)
         taken = opening.of_branch(home, repository, taken)
     feature = git.feature_of(repository.branch)
@@ -138,6 +139,12 @@ def prepare(request: Request) -> Prepared:
         template=_template(repository.worktree, feature, request.prompt),
         taken=taken,
     )
+
+
+def _on_the_way(repository: Repository) -> None:
+    """A branch that is missing because git is in the middle of something comes back with its end."""
+    if not repository.branch and (operation := operations.unfinished(repository.git_dir)):
+        raise Problem(f"Not on a branch: {operations.named(operation)} is unfinished", operations.way_out(operation))
 
 
 def _nameable(repository: Repository) -> None:

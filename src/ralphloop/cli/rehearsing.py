@@ -2,7 +2,6 @@
 
 import shlex
 import sys
-from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
@@ -12,7 +11,7 @@ from ralphloop.api.preparing import Prepared
 from ralphloop.cli import preflight
 from ralphloop.cli.output import Screen, data, say
 from ralphloop.core.duration import spoken
-from ralphloop.core.errors import DONE, NOT_DONE, Problem
+from ralphloop.core.errors import DONE, NOT_DONE
 from ralphloop.core.ports import Call, Command
 from ralphloop.core.wording import labelled
 
@@ -97,9 +96,8 @@ def _rows(prepared: Prepared) -> list[tuple[str, str]]:
 
 
 def _stories(prepared: Prepared) -> str:
-    try:
-        plan = prepared.source.take(Path(prepared.repository.worktree, prepared.source.file).read_bytes())
-    except (OSError, Problem) as trouble:
-        return f"unknown ({trouble})"
+    plan = prepared.plan()
+    if plan is None:
+        return "unknown: `ralph validate` says why"
     upcoming = f", next {labelled(plan.open[0].id, plan.open[0].title)}" if plan.open else ""
     return f"{len(plan.marked)} of {len(plan.stories)} finished{upcoming}"

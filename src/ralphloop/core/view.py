@@ -7,6 +7,7 @@ from typing import Literal
 from msgspec import UNSET, Struct, UnsetType
 
 from ralphloop.core.current import current
+from ralphloop.core.errors import LIMITED, SIGNALLED
 from ralphloop.core.history import Iteration
 from ralphloop.core.state import RunState
 
@@ -140,7 +141,8 @@ def detail(state: RunState) -> str:
     if state.end is not None and state.end.detail:
         return state.end.detail
     if state.end is not None:
-        return {2: "api_limit", 129: "signal", 130: "signal", 143: "signal"}.get(state.end.exit_code, state.end.status)
+        words = {LIMITED: "api_limit", **dict.fromkeys(SIGNALLED.values(), "signal")}
+        return words.get(state.end.exit_code, state.end.status)
     if state.paused:
         return "waiting:human"
     if state.limited:

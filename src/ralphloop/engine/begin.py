@@ -1,6 +1,5 @@
 """The beginning of an iteration: look, keep what could be lost, choose the story, write the prompt."""
 
-import os
 from pathlib import Path
 
 from ralphloop.core.errors import DamagedProblem, Problem
@@ -9,7 +8,7 @@ from ralphloop.core.record import Begun
 from ralphloop.core.story import Plan
 from ralphloop.engine import publish, rules
 from ralphloop.engine.desk import Desk, must
-from ralphloop.host import belongings, files, git, snapshot, vault
+from ralphloop.host import belongings, configuration, files, git, snapshot, vault
 from ralphloop.host.places import inside
 
 TEXT_LIMIT = 16 << 20
@@ -27,7 +26,9 @@ def begin(desk: Desk, n: int) -> Begun:
             desk.git, desk.repository.git_dir, ref, f"before iteration {n} of {desk.folder.name}", state.policy.junk
         )
     vault.keep(desk.git, desk.repository, desk.home, state.start.branch, found.head or state.head, desk.refs)
+    configuration.keep(desk.repository, desk.folder.path)
     content, plan, notes = sound_source(desk)
+    notes += tuple(f"{one.message}: the prompt is without it" for one in belongings.odd(desk.feature_folder))
     open_stories = plan.open
     story = open_stories[0] if open_stories else None
     story_id = story.id if story else ""
@@ -100,13 +101,10 @@ def material(desk: Desk, plan: Plan, story: str, n: int, notes: tuple[str, ...] 
 def _text(desk: Desk, path: Path) -> str | None:
     """The end of a file, where a log's news stand; None when there is none or it is no file of ours."""
     try:
-        inside(desk.repository.worktree, path)
-        with path.open("rb") as stream:
-            size = os.fstat(stream.fileno()).st_size
-            stream.seek(max(0, size - TEXT_LIMIT))
-            return stream.read(TEXT_LIMIT).decode(errors="replace")
-    except (OSError, Problem):
+        content = files.read_end(inside(desk.repository.worktree, path), TEXT_LIMIT)
+    except Problem:
         return None
+    return content.decode(errors="replace") if content is not None else None
 
 
 def _specs(desk: Desk, folder: Path) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ from ralphloop.core.verdict import Sight
 from ralphloop.core.wording import some
 from ralphloop.engine import leftovers, rules
 from ralphloop.engine.desk import Desk
-from ralphloop.host import belongings, files, git, repair, restore
+from ralphloop.host import belongings, files, git, hidden, repair, restore
 from ralphloop.host.git import Look, Moved
 from ralphloop.host.places import SOURCE_LIMIT, inside, make_way
 
@@ -83,9 +83,16 @@ def uncommitted(desk: Desk) -> str:
 def _repository(desk: Desk) -> tuple[Look, Moved, tuple[str, ...]]:
     state = desk.now
     if state.attempt is None:  # nobody but the user has been here: what stands is what is wanted
+        hidden.keep(desk.git, desk.repository, desk.folder.path)
         return git.look(desk.git, state.policy.junk, (state.start.source,)), Moved(), ()
     mended = repair.mend(desk.git, _expected(desk, state.head))
-    return mended.look, mended.moved, mended.notes
+    found, notes = mended.look, mended.notes
+    if nested := hidden.nested(desk.git, desk.repository, state.start.head):
+        ref = f"{desk.refs}/nested-{state.n}"
+        notes = (*notes, hidden.hold(desk.git, desk.repository, nested, ref, state.policy.junk))
+        paths = tuple(f"{path}/" for path in nested if f"{path}/" not in found.paths and path not in found.paths)
+        found = replace(found, dirty=found.dirty + len(paths), paths=(*paths, *found.paths))
+    return found, mended.moved, notes
 
 
 def _expected(desk: Desk, good: str) -> restore.Expected:
@@ -100,6 +107,7 @@ def _expected(desk: Desk, good: str) -> restore.Expected:
         n=state.n,
         junk=state.policy.junk,
         ours=(state.start.source,),
+        settings=desk.folder.path,
     )
 
 
@@ -126,7 +134,7 @@ def _folder(desk: Desk, progress: bytes) -> tuple[str, ...]:
     notes = [rules.put_back(desk.folder, state.begun, desk.repository.worktree)] if ours else []
     if gone := belongings.deleted(desk.folder, state.begun.folder, feature):
         belongings.put_back(desk.folder, state.begun.folder, desk.repository.worktree, feature, gone)
-        notes.append(f"deleted from {desk.feature_dir} and put back: {', '.join(gone[:10])}")
+        notes.append(f"gone from {desk.feature_dir} and put back: {', '.join(gone[:10])}")
     return tuple(note for note in notes if note)
 
 

@@ -19,6 +19,7 @@ from ralphloop.host import brand
 from ralphloop.host.census import MARK
 from ralphloop.host.environment import handed_down
 from ralphloop.host.family import Family
+from ralphloop.host.relay import Relay
 from ralphloop.host.tail import CHUNK, Tail
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -117,7 +118,9 @@ def _is_over(child: "subprocess.Popen[bytes]") -> bool:
         return True
 
 
-def _start(command: Command, cwd: str, log: str, prompt: str, mark: str, held: int | None) -> "subprocess.Popen[bytes]":
+def _start(
+    command: Command, cwd: str, target: int, prompt: str, mark: str, held: int | None
+) -> "subprocess.Popen[bytes]":
     if not command.argv or not command.argv[0]:
         raise ValueError("no program is named")
     environment = {**handed_down(command.keep, {**os.environ, **command.env}), **command.env}
@@ -125,21 +128,17 @@ def _start(command: Command, cwd: str, log: str, prompt: str, mark: str, held: i
         environment.pop(name, None)
     source = os.open(os.devnull if command.prompt_as_file else prompt, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        target = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            with brand.handed_down(mark):
-                return subprocess.Popen(
-                    command.argv,
-                    stdin=source,
-                    stdout=target,
-                    stderr=target,
-                    cwd=cwd,
-                    env={**environment, MARK: mark},
-                    pass_fds=() if held is None else (held,),
-                    start_new_session=True,
-                )
-        finally:
-            os.close(target)
+        with brand.handed_down(mark):
+            return subprocess.Popen(
+                command.argv,
+                stdin=source,
+                stdout=target,
+                stderr=target,
+                cwd=cwd,
+                env={**environment, MARK: mark},
+                pass_fds=() if held is None else (held,),
+                start_new_session=True,
+            )
     finally:
         os.close(source)
 
@@ -173,9 +172,16 @@ class _Watch:
     """Follows a running child until it ends or must be ended."""
 
     def __init__(
-        self, bounds: Bounds, tail: Tail, family: Family, stop: asyncio.Event, enough: Callable[[], bool]
+        self,
+        bounds: Bounds,
+        tail: Tail,
+        relay: Relay,
+        family: Family,
+        stop: asyncio.Event,
+        enough: Callable[[], bool],
     ) -> None:
-        self._bounds, self._tail, self._family, self._stop, self._enough = bounds, tail, family, stop, enough
+        self._bounds, self._tail, self._relay, self._family = bounds, tail, relay, family
+        self._stop, self._enough = stop, enough
         self._began = self._last_news = self._last_beat = time.monotonic()
         self._result_at: float | None = None
         self._scan_after = FIRST_SCAN
@@ -204,6 +210,7 @@ class _Watch:
             if beat and now - self._last_beat >= POLL:
                 self._last_beat = now
                 beat()
+            self._relay.tend()
             self._scan(now)
             if len(data) == CHUNK:
                 await asyncio.sleep(0)
@@ -251,19 +258,22 @@ async def run(
     with ExitStack() as open_files:
         try:
             tail = open_files.enter_context(Tail(log))
-            child = _start(command, cwd, log, prompt, mark, held)
+            relay = open_files.enter_context(Relay(log, held))
+            child = _start(command, cwd, relay.writing, prompt, mark, held)
+            relay.handed_over()
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             return Ended("not_started", problem=_explain(error, command, cwd))
         number = brand.number(mark)
-        family = Family(lambda found: found == mark, child, log, lambda found: found == number)
+        family = Family(lambda found: found == mark, child, relay.outlet, lambda found: found == number)
         grace = bounds.kill_grace
         try:
             with _Exit(child) as ending:
-                end = await _Watch(bounds, tail, family, stop, enough).over(ending, read, beat)
+                end = await _Watch(bounds, tail, relay, family, stop, enough).over(ending, read, beat)
             grace = min(grace, FLOOD_GRACE) if end == "flooded" else grace
         finally:
             leftovers = await family.end(grace)
         if end != "flooded":  # nobody needs to read on in what nobody wanted
+            await relay.finish()
             await tail.drain(read)
         return _ended(end, child.returncode, time.monotonic() - began, tail.size, leftovers)
 
