@@ -555,7 +555,7 @@ def _huge(file: Path) -> None:
     [
         (Path.mkdir, "is not a file"),
         (_pipe, "is not a file"),
-        (_socket, "cannot be read"),
+        (_socket, "is not a file"),
         (_huge, "is larger than 256 KB"),
         (lambda file: file.symlink_to("nobody.yaml"), "is a link to nothing"),
         (lambda file: file.symlink_to("config.yaml"), "cannot be read"),
