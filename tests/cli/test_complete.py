@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from place import Place
+from ralphloop.agents.table import AGENTS
 from ralphloop.cli.commands import RALPH
 from ralphloop.cli.complete import script
 from ralphloop.cli.options import VERSION, Option, Program
-from ralphloop.config.table import AGENT_KINDS
 from ralphloop.core.errors import UsageProblem
 
 BASH = shutil.which("bash")
@@ -103,7 +103,7 @@ def test_the_names_are_those_there_are(place: Place) -> None:
     assert place.ralph("list", "--names").out == ""
     place.ralph("run")
     assert place.ralph("list", "--names").out == f"{place.run_folder().name}\n"
-    assert place.ralph("config", "--agents").out.split() == list(AGENT_KINDS)
+    assert place.ralph("config", "--agents").out.split() == list(AGENTS)
 
 
 @needs_bash
