@@ -34,11 +34,13 @@ def play(
     repository: Repository,
     environment: Mapping[str, str],
     *options: str,
+    skip: bool = True,
     sent: signal.Signals | None = None,
     when: Callable[[], bool] = lambda: True,
 ) -> Played:
     """Run one iteration; `sent` goes to the CLI itself, not to ralph, as soon as `when` holds."""
-    child = start(repository, environment, SKIP, "-n", "1", "--on-limit", "exit", *options)
+    permissions = (SKIP,) if skip else ()
+    child = start(repository, environment, *permissions, "-n", "1", "--on-limit", "exit", *options)
     try:
         if sent is not None:
             until(when, 60)
