@@ -2,6 +2,7 @@
 
 import errno
 import os
+from pathlib import Path
 
 from ralphloop.core.errors import Problem
 
@@ -20,3 +21,14 @@ def expected(error: OSError) -> Problem | None:
     except FileNotFoundError:
         return Problem("the folder this was started in is gone", "change into one that exists")
     return complaint(error, "do this:") if error.errno in EXPECTED else None
+
+
+def crash_folder() -> Path:
+    """Where the logs of bugs lie; it is there."""
+    from ralphloop.host import glance
+    from ralphloop.host.files import make_folder, make_private
+
+    root = Path(glance.home())
+    make_private(root)
+    make_folder(root / "crashes")
+    return root / "crashes"
