@@ -20,7 +20,9 @@ def expected(error: OSError) -> Problem | None:
         os.getcwd()  # noqa: PTH109
     except FileNotFoundError:
         return Problem("the folder this was started in is gone", "change into one that exists")
-    return complaint(error, "do this:") if error.errno in EXPECTED else None
+    if error.errno not in EXPECTED:
+        return None
+    return complaint(error, "do this:" if error.filename else "do this")
 
 
 def crash_folder() -> Path:

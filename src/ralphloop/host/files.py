@@ -82,7 +82,9 @@ def replace(path: Path, content: bytes, *, durable: bool = True) -> None:
         with suppress(OSError):
             temporary.chmod(path.stat().st_mode & 0o7777 & ~barred)
         temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, OSError) and error.filename is None:  # a disk that is full is found by what lies on it
+            error.filename = str(path)
         with suppress(OSError):
             temporary.unlink()
         raise
