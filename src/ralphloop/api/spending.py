@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import get_args
 
@@ -15,6 +16,7 @@ from ralphloop.core.price import TABLE, Price
 from ralphloop.core.session_file import Reader
 from ralphloop.core.usage import By, Row, grouped, summed
 from ralphloop.host import glance
+from ralphloop.host.files import make_private
 from ralphloop.host.sessions import Shelf, Trouble, look
 
 Key = Callable[[str, Who, int], str]
@@ -68,6 +70,8 @@ def of_shelves(
     found: list[Shelf], since: float, until: float | None, by: By = "day", costs: Mapping[str, Price] = TABLE
 ) -> Usage:
     troubles: list[Trouble] = []
+    with suppress(OSError):  # without an index it takes longer
+        make_private(Path(glance.home()))
     sessions = look(found, Path(glance.home(), "cache", "usage"))
     key = _key(by, troubles)
     split = (lambda slot: key("", NOBODY, slot)) if by == "day" else None
