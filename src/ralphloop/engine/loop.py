@@ -1,14 +1,9 @@
 """drive(): decide, perform, write down, until the run has ended."""
 
-<<<<<<< HEAD
 import asyncio
-
-from ralphloop.core.errors import Problem
-=======
 from contextlib import suppress
 
 from ralphloop.core.errors import SIGNALLED, Problem
->>>>>>> room-e
 from ralphloop.core.record import Ended
 from ralphloop.core.state import RunState
 from ralphloop.core.step import decide

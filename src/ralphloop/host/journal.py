@@ -6,11 +6,7 @@ from pathlib import Path
 
 from ralphloop.core.errors import DamagedProblem
 from ralphloop.core.record import VERSION, Record, Started, decode, encode
-<<<<<<< HEAD
-from ralphloop.host.files import complaint, replace, sync_folder, write_all
-=======
-from ralphloop.host.files import complaint, make_folder, sync_folder, write_all
->>>>>>> room-e
+from ralphloop.host.files import complaint, make_folder, replace, sync_folder, write_all
 
 LONGEST = 64 << 20
 
