@@ -96,6 +96,15 @@ def test_what_resets_before_anybody_could_answer_is_waited_for(tmp_path: Path) -
     assert place.records("begun")[1]["at"] >= resets_at(place)
 
 
+def test_the_margin_is_waited_for_once(tmp_path: Path) -> None:
+    place = limited(tmp_path)
+    config = place.path / ".ralph" / "config.yaml"
+    config.write_text(config.read_text().replace("margin_seconds: 0", "margin_seconds: 1"))
+    assert place.ralph("run", "--on-limit", "wait").code == 0
+    assert len(place.records("waiting")) == 1
+    assert 1 <= place.records("begun")[1]["at"] - resets_at(place) < 10
+
+
 def test_a_limit_that_has_reset_already_is_not_hammered(tmp_path: Path) -> None:
     """Its clock is not ours, or it is mistaken: how long to wait is then not known."""
     place = make_place(

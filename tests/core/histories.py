@@ -127,6 +127,10 @@ class World:
                 self.emit(Judged(now, judge(case_of(state))))
             case steps.Settle():
                 self.settle()
+            case steps.Wait(why="limit", until=until) if until and (
+                state.waiting is None or state.waiting.until != until
+            ):
+                self.emit(Waiting(now, "limit", until))
             case steps.Wait():
                 self.now = step.until if step.until is not None else now
                 if step.until is None:

@@ -41,6 +41,15 @@ CASES: list[tuple[str, Any, Any]] = [
         allowed((row(cost=None),), run=Bound(cost=15), attempt=Bound(10.0, 5)),
         Bound(cost=5),
     ),
+    (
+        "a guess takes nobody's place",
+        allowed(
+            (row(cost=0.1, cost_estimated=True, tokens=5, tokens_estimated=True, allowed=Bound(cost=2.0)),),
+            run=Bound(9),
+        ),
+        Bound(cost=7),
+    ),
+    ("it was stopped before its start", allowed((row(cost=None, seconds=0.0),), run=Bound(5)), Bound(5.0)),
     ("what was not started cost nothing", allowed((row(cost=None, kind="not_started"),), run=Bound(5)), Bound(5.0)),
     (
         "an agent that cannot be held to less, and room for it",

@@ -115,6 +115,29 @@ MOMENTS = [
         steps.Wait(lineup.again_at(Policy(), Form(hindered=1, at=100), "run"), "trouble"),
     ),
     (
+        "what this run has written down is the moment itself",
+        state(
+            limited=True,
+            waiting=Waiting(100, "limit", 5300),
+            policy=Policy(on_limit="wait", agents=("a",)),
+            forms={"a": Form(free_at=5000)},
+        ),
+        500,
+        steps.Wait(5300, "limit"),
+    ),
+    (
+        "overloaded, and then once not let in",
+        state(policy=Policy(agents=("a",), pause=0), forms={"a": Form(hindered=3, refused=1, fault="auth", at=100)}),
+        5000,
+        steps.Reserve(),
+    ),
+    (
+        "the story wants another agent, which is free",
+        state(limited=True, policy=Policy(agents=("a",), pause=0), wanted="b", forms={"a": Form(free_at=5000)}),
+        500,
+        steps.Reserve(),
+    ),
+    (
         "that was long ago",
         state(policy=Policy(agents=("a",), pause=0), forms={"a": Form(hindered=1, fault="transient", at=100)}),
         120,
@@ -165,13 +188,13 @@ ENDS = [
     ("the run's budget", state(denied=Denied(100, "run", "used up"), policy=Policy(on_limit="wait")), "stopped", 1),
     (
         "not let in, twice",
-        state(policy=Policy(agents=("a",)), forms={"a": Form(hindered=2, fault="auth", at=100)}),
+        state(policy=Policy(agents=("a",)), forms={"a": Form(hindered=2, refused=2, fault="auth", at=100)}),
         "stopped",
         1,
     ),
     (
         "neither of the chain",
-        state(policy=CHAIN, forms={"a": Form(hindered=12, fault="rate", at=1), "b": Form(hindered=2, fault="money")}),
+        state(policy=CHAIN, forms={"a": Form(hindered=12, fault="rate", at=1), "b": Form(refused=2, fault="money")}),
         "stopped",
         1,
     ),

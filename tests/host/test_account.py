@@ -4,9 +4,11 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from place import ROOT
 from ralphloop.core.budget import Refusal
@@ -94,7 +96,10 @@ WRONG = [b'{"calls": "many"}', b'{"calls": 1e999}', b'{"started_at": NaN}', b'{"
 @pytest.mark.parametrize("content", BROKEN + WRONG)
 def test_a_damaged_ledger_is_begun_anew(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "ledger.json").write_bytes(content)
-    assert Account(tmp_path).reserve(1000, 2) == yes(4600, 1)
+    first = Account(tmp_path).reserve(1000, 2)
+    assert replace(first, note="") == yes(4600, 1)
+    aside = tmp_path / "ledger-damaged.json"
+    assert aside.exists() == bool(content) == (str(aside) in first.note)
     assert json.loads((tmp_path / "ledger.json").read_bytes())["calls"] == 1
     assert Account(tmp_path).reserve(1001, 2) == yes(4600, 2)
     assert Account(tmp_path).reserve(1002, 2) == no(4600, 2)
@@ -157,19 +162,32 @@ def test_an_attempt_is_reserved_for_and_settled_once(tmp_path: Path) -> None:
     assert take(tmp_path, "a.1", NOON + 1) == Bound(cost=2.0)
     for _ in range(2):
         Account(tmp_path).settle("a.1", Bound(1.0, 10, 3), NOON + 2)
-    Account(tmp_path).settle("never.1", Bound(4.0, 10, 3), NOON + 2)
     ledger = json.loads((tmp_path / "ledger.json").read_bytes())
     assert (ledger["spent"], ledger["open"]) == ({"cost": 1.0, "tokens": 10, "seconds": 3.0}, {})
 
 
 def test_a_new_day_begins_with_nothing_but_what_is_going_on(tmp_path: Path) -> None:
-    take(tmp_path, "a.1", NOON)
-    Account(tmp_path).settle("a.1", Bound(2.0, 0, 0), NOON + 1)
-    take(tmp_path, "a.2", NOON + 2)
-    assert take(tmp_path, "b.1", NOON + DAY - 60) == Bound(cost=2.0)
-    assert list(json.loads((tmp_path / "ledger.json").read_bytes())["open"]) == ["a.2", "b.1"]
-    assert take(tmp_path, "c.1", NOON + 2 * DAY) == Bound(cost=2.0)
-    assert list(json.loads((tmp_path / "ledger.json").read_bytes())["open"]) == ["c.1"]
+    midnight = datetime.fromtimestamp(NOON).replace(hour=0, minute=0, second=0).timestamp() + DAY
+    take(tmp_path, "a.1", midnight - 5000)
+    Account(tmp_path).settle("a.1", Bound(1.0, 0, 0), midnight - 4000)
+    take(tmp_path, "given-up.1", midnight - 3000)
+    take(tmp_path, "at-work.1", midnight - 30)
+    assert take(tmp_path, "b.1", midnight + 10) == Bound(cost=2.0)
+    ledger = json.loads((tmp_path / "ledger.json").read_bytes())
+    assert list(ledger["open"]) == ["at-work.1", "b.1"]
+    assert ledger["spent"]["cost"] == 0
+    Account(tmp_path).settle("given-up.1", Bound(1.0, 0, 0), midnight + 20)  # taken up after all
+    assert json.loads((tmp_path / "ledger.json").read_bytes())["spent"]["cost"] == 1.0
+
+
+def test_loops_that_disagree_on_the_day_do_not_forget_what_it_cost(tmp_path: Path) -> None:
+    """As with another zone, or a clock that was ahead for a moment."""
+    for n, at in enumerate((NOON, NOON + DAY, NOON, NOON + DAY, NOON)):
+        take(tmp_path, f"a.{n}", at, limit=50)
+        Account(tmp_path).settle(f"a.{n}", Bound(1.0, 0, 0), at + 1)
+    assert json.loads((tmp_path / "ledger.json").read_bytes())["spent"]["cost"] == 4.0
+    take(tmp_path, "b.1", NOON - 9 * DAY, limit=50)
+    assert json.loads((tmp_path / "ledger.json").read_bytes())["spent"]["cost"] == 4.0
 
 
 def test_the_margin_behind_a_wall_belongs_to_whoever_asks(tmp_path: Path) -> None:

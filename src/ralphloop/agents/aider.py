@@ -35,6 +35,7 @@ class Aider(Struct, frozen=True, kw_only=True):
     """`aider`: settings, command line and output."""
 
     traits: ClassVar[Traits] = Traits(
+        counts_on=True,
         tried=("0.86.2",),
         tells=("tokens", "cost", "limits"),
         stdin=False,

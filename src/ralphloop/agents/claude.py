@@ -25,6 +25,7 @@ class Claude(Struct, frozen=True, kw_only=True):
     """`claude -p`: settings, command line and stream."""
 
     traits: ClassVar[Traits] = Traits(
+        counts_on=True,
         tried=("2.1.197", "2.1.327"),
         tells=("end", "tokens", "cost", "limits"),
         caps_cost=True,

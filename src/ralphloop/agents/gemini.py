@@ -39,7 +39,7 @@ class Gemini(Struct, frozen=True, kw_only=True):
     traits: ClassVar[Traits] = Traits(
         tried=("0.61.0",),
         tells=("end", "tokens", "limits"),
-        folder=("GEMINI_CLI_HOME", "~/.gemini"),
+        folder=("GEMINI_CLI_HOME", "~"),
         variables=("GEMINI_*", "GOOGLE_*", "CODE_ASSIST_*", "CLOUDSDK_*"),
         exits={
             41: "auth",

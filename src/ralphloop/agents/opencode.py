@@ -32,9 +32,10 @@ class OpenCode(Struct, frozen=True, kw_only=True):
     """`opencode run`: settings, command line and stream."""
 
     traits: ClassVar[Traits] = Traits(
+        counts_on=True,
         tried=("1.18.33",),
         tells=("tokens", "cost", "limits"),
-        folder=("XDG_DATA_HOME", "~/.local/share/opencode"),
+        folder=("XDG_DATA_HOME", "~/.local/share"),
         variables=("OPENCODE_*", "XDG_*", "*_API_KEY", "ANTHROPIC_*", "OPENAI_*", "AWS_*", "AZURE_*", "GOOGLE_*"),
         install="npm install -g opencode-ai",
     )

@@ -21,6 +21,7 @@ class Qwen(Struct, frozen=True, kw_only=True):
     """`qwen`: settings, command line and stream."""
 
     traits: ClassVar[Traits] = Traits(
+        counts_on=True,
         tried=("0.15.10",),
         tells=("end", "tokens", "limits"),
         folder=("QWEN_HOME", "~/.qwen"),

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +132,7 @@ def prepare(request: Request) -> Prepared:
     config = load(home.root, Path(repository.worktree), request.settings)
     source = _source(config, repository.worktree, feature, taken)
     chain = {name: agents.named(name, config.agent_settings(name)) for name in config.chain}
-    policy = _handed(config, chain)
+    policy = _handed(config, chain, _wanted(source, repository.worktree))
     if not source.file.startswith(f".ralph/{feature}/"):
         policy = replace(policy, archive=False)
     return Prepared(
@@ -174,14 +175,25 @@ def _nameable(repository: Repository) -> None:
         )
 
 
-def _handed(config: Config, chain: Mapping[str, Agent]) -> Policy:
-    """The rules, with whose account and which model each agent uses."""
-    names = [*chain, *(name for name in config.agents if name not in chain)]
+def _wanted(source: Source, worktree: str) -> tuple[str, ...]:
+    """The agents that stories name."""
+    try:
+        return tuple({story.agent: None for story in read_plan(source, worktree)[1].open if story.agent})
+    except Problem:
+        return ()
+
+
+def _handed(config: Config, chain: Mapping[str, Agent], wanted: tuple[str, ...]) -> Policy:
+    """The rules, with whose account and which model each agent uses that may have its turn."""
+    able = dict(chain)
+    for name in wanted:
+        with suppress(Problem):  # the preflight says so
+            able.setdefault(name, agents.named(name, config.agent_settings(name)))
     return replace(
         config.policy(),
         agents=tuple(chain),
-        accounts={name: _account(config, name, chain.get(name)) for name in names},
-        models={name: model for name in names if (model := _model(config, name))},
+        accounts={name: _account(config, name, agent) for name, agent in able.items()},
+        models={name: model for name in able if (model := _model(config, name))},
     )
 
 
@@ -195,18 +207,19 @@ def _model(config: Config, name: str) -> str:
     return str(own or (setting.value if config.agent_kind(name) == "claude" and not told else ""))
 
 
-def _account(config: Config, name: str, agent: Agent | None) -> str:
+def _account(config: Config, name: str, agent: Agent) -> str:
     """As configured; else the agent with the folder that says who is signed in."""
     own = config.agent_settings(name)
     if own.get("account"):
         return str(own["account"])
     if config.get("limits.account") and name == config.chain[0]:
         return str(config.get("limits.account"))
-    variable, usual = agent.traits.folder if agent is not None else ("", "")
+    variable, usual = agent.traits.folder
     given = dict(own.get("env") or {}).get(variable) or os.environ.get(variable, "") if variable else ""
-    if not given or Path(given).expanduser() == Path(usual).expanduser():
+    folder = Path(given or usual).expanduser().absolute()
+    if folder == Path(usual).expanduser().absolute():
         return config.agent_kind(name) if variable else name
-    return f"{config.agent_kind(name)}-{glance.digest(os.fsencode(given))[:6]}"
+    return f"{config.agent_kind(name)}-{glance.digest(os.fsencode(folder))[:6]}"
 
 
 def _source(config: Config, worktree: str, feature: str, taken: opening.Taken) -> Source:

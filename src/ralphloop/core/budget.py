@@ -41,17 +41,18 @@ def plus(one: Bound, other: Bound) -> Bound:
 
 
 def counted_for(row: Iteration, rule: Budget) -> Bound:
-    """What an attempt counts: where nobody tells, all that was reserved for it, or the worst case."""
-    if row.kind == "not_started":
+    """What an attempt counts: where nobody tells for sure, all that was reserved for it, or the worst case."""
+    if row.kind == "not_started" or not row.seconds:  # it was stopped before it could be started
         return NOTHING
     reserved = row.allowed or Bound()
     worst_cost = reserved.cost if reserved.cost is not None else rule.attempt.cost
     worst_tokens = reserved.tokens if reserved.tokens is not None else rule.attempt.tokens
-    return Bound(
-        row.cost if row.cost is not None else worst_cost,
-        row.tokens if row.tokens is not None else worst_tokens,
-        row.seconds,
-    )
+    cost = row.cost if row.cost is not None else worst_cost
+    tokens = row.tokens if row.tokens is not None else worst_tokens
+    if row.tokens_estimated:  # a guess, and what was built on it, must not take the place of the worst case
+        tokens = max(tokens or 0, worst_tokens or 0)
+        cost = max(cost or 0, worst_cost or 0) if row.cost is None or row.cost_estimated else cost
+    return Bound(cost, tokens, row.seconds)
 
 
 def spent(rows: Iterable[Iteration], rule: Budget) -> Bound:

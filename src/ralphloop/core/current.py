@@ -39,7 +39,7 @@ def current(state: RunState, now: float, since: float | None = None) -> Current:
     match steps.decide(state, now):
         case steps.RunAgent():
             begun = state.begun.at if state.begun else since
-            return Current("agent", state.story, begun, state.policy.timeout)
+            return Current("agent", state.story, begun, allowed_seconds(state))
         case steps.RunCheck(rule=rule):
             return Current("check", rule.name, since, rule.timeout)
         case steps.Wait(until=until, why=why):
@@ -52,6 +52,12 @@ def current(state: RunState, now: float, since: float | None = None) -> Current:
             return Current("look")
         case _:
             return Current()
+
+
+def allowed_seconds(state: RunState) -> float:
+    """How long the attempt at hand may take."""
+    reserved = state.reserved.allowed if state.reserved else None
+    return min(state.policy.timeout, reserved.seconds) if reserved and reserved.seconds else state.policy.timeout
 
 
 def story_at_hand(state: RunState) -> str:

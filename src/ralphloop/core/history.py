@@ -75,6 +75,7 @@ class RunState(Struct, frozen=True):
     waiting: Waiting | None = None
     on_limit: str = ""
     forms: dict[str, Form] = {}
+    wanted: str = ""  # the agent that the next story names
     reserved: Reserved | None = None
     denied: Denied | None = None  # why no attempt may begin
     lost: int = 0  # iterations that an agent's model or account has cost: they do not count against the limit

@@ -22,6 +22,7 @@ class Form(Struct, frozen=True):
 
     failed: int = 0  # sessions in a row that ended with an error of its own
     hindered: int = 0  # and in a row with one of its model or its account
+    refused: int = 0  # of which the last so many with one that time alone does not mend
     fault: Fault = ""
     error: str = ""
     at: float = 0  # when the last of them was over
@@ -39,7 +40,8 @@ def after(form: Form, verdict: Verdict, policy: Policy, since: float, at: float)
             return Form(failed=form.failed + 1, error=verdict.error, at=at)
         case "hindered":
             why = verdict.why[0] if verdict.why else verdict.error
-            return replace(form, hindered=form.hindered + 1, fault=verdict.fault, error=why, at=at)
+            refused = form.refused + 1 if verdict.fault in HOPELESS else 0
+            return replace(form, hindered=form.hindered + 1, refused=refused, fault=verdict.fault, error=why, at=at)
         case "neutral" | "stuck":
             return form
     if verdict.limited:
@@ -61,7 +63,7 @@ def order(policy: Policy, wanted: str = "") -> tuple[str, ...]:
 
 def worn_out(policy: Policy, form: Form) -> bool:
     """Whether trying it again would be no use."""
-    return form.hindered >= (HOPELESS_RETRIES if form.fault in HOPELESS else policy.transient_retries)
+    return form.refused >= HOPELESS_RETRIES or form.hindered >= policy.transient_retries
 
 
 def in_turn(policy: Policy, forms: Forms, names: Iterable[str], now: float) -> tuple[str, ...]:

@@ -41,6 +41,7 @@ class Traits(Struct, frozen=True):
     tells: tuple[Tells, ...] = ()  # what its stream tells; one that tells its end and does not has failed
     stdin: bool = True  # it takes the prompt there
     caps_cost: bool = False  # it holds `max_cost` itself
+    counts_on: bool = False  # its stream tells tokens while it works, so that it can be ended in time
     version: tuple[str, ...] = ("--version",)
     folder: tuple[str, str] = ("", "")  # the variable that moves its own folder, and where that lies otherwise
     # `NAME with OTHER`: only when OTHER is set

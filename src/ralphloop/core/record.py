@@ -120,6 +120,7 @@ class Settled(Struct, frozen=True, tag="settled"):
     total: int
     done: int
     notes: tuple[str, ...] = ()
+    wanted: str = ""  # the agent that the next story names
 
 
 class Wished(Struct, frozen=True, tag="wished"):

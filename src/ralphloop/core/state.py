@@ -138,7 +138,7 @@ def _waiting(state: RunState, record: Waiting) -> RunState:
 
 
 def _resumed(state: RunState, record: Resumed) -> RunState:
-    in_hand = state.phase != "idle" and state.agent in record.policy.accounts
+    in_hand = state.phase not in ("idle", "reserved")
     fresh = replace(
         state,
         policy=record.policy,
@@ -150,16 +150,17 @@ def _resumed(state: RunState, record: Resumed) -> RunState:
         waiting=None,  # the account's ledger knows, under whatever rules hold now
         denied=None,
         forms={},
+        phase="idle" if state.phase == "reserved" else state.phase,  # what was reserved is asked for anew
         limited=False,
         on_limit="",
     )
-    if state.phase == "idle" and not (state.sight and state.sight.dirty):
+    if fresh.phase == "idle" and not (state.sight and state.sight.dirty):
         fresh = replace(fresh, given=None)
     if state.phase == "inspected":
         same = record.policy.checks == state.policy.checks
         green = tuple(check for check in state.checks if check.ok) if same else ()
         fresh = replace(fresh, phase="attempted", checks=green)
-    if state.phase == "idle" and not state.archive:
+    if fresh.phase == "idle" and not state.archive:
         # time has passed: nothing is believed that was not seen by this runner
         fresh = replace(fresh, phase="attempted", attempt=None, begun=None, sight=None, checks=(), complete=False)
     if record.reset_breakers:
@@ -183,7 +184,9 @@ def _undone(state: RunState, record: Undone) -> RunState:
         told=state.told,
         wishes=state.wishes,
         taken_back=state.n - record.before + 1 if record.before else state.taken_back,
-        lost=state.lost,
+        lost=state.lost - sum(_is_lost(row.outcome) for row in state.iterations if record.before <= row.n)
+        if record.before
+        else state.lost,
         calls=state.calls,
         calls_reset_at=state.calls_reset_at,
         end=Ended(record.at, "stopped", NOT_DONE, record.why, advice),
@@ -250,7 +253,7 @@ def _judged(state: RunState, verdict: Verdict, at: float) -> RunState:
     form = lineup.after(state.forms.get(state.agent, lineup.FRESH), verdict, state.policy, since, at)
     changed = replace(changed, forms=state.forms | {state.agent: form})
     if neutral:
-        return replace(changed, lost=state.lost + (verdict.outcome in ("hindered", "limited")))
+        return replace(changed, lost=state.lost + _is_lost(verdict.outcome))
     return replace(
         changed,
         told=state.told[state.begun.told if state.begun else 0 :],
@@ -258,6 +261,11 @@ def _judged(state: RunState, verdict: Verdict, at: float) -> RunState:
         same_error=(state.same_error + 1 if same else 1) if verdict.error else 0,
         last_error=verdict.error,
     )
+
+
+def _is_lost(outcome: str) -> bool:
+    """Whether an iteration came to nothing for a reason that no agent can help."""
+    return outcome in ("hindered", "limited")
 
 
 def _settled(state: RunState, record: Settled) -> RunState:
@@ -269,6 +277,7 @@ def _settled(state: RunState, record: Settled) -> RunState:
         total=record.total,
         done=record.done - len(unproven),
         settled_at=record.at,
+        wanted=record.wanted,
     )
     if state.sight is not None:
         settled = replace(settled, head=state.sight.head)

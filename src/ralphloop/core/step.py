@@ -133,7 +133,7 @@ def _between(state: RunState, now: float) -> Step:
 def _denied(state: RunState, denied: Denied, now: float) -> Step:
     """A budget is used up: of a day, the next one can be waited for; any other has to be raised."""
     if denied.until is not None and state.policy.on_limit == "wait":
-        return Wait(denied.until, "budget") if now < denied.until else Reserve()
+        return Wait(denied.until, "budget") if denied.at <= now < denied.until else Reserve()
     advice = "`ralph run --max-cost`, `--max-tokens` or `--max-time` with more goes on where this stopped"
     if denied.until is not None:
         advice = f"it begins anew in {spoken(max(0, denied.until - now))}; `ralph run --on-limit wait` waits for that"
@@ -145,12 +145,16 @@ def _denied(state: RunState, denied: Denied, now: float) -> Step:
 
 def _another(state: RunState, now: float) -> bool:
     """Whether an agent of the chain can work while the one at hand cannot."""
-    return bool(lineup.in_turn(state.policy, state.forms, state.policy.agents, now))
+    return bool(lineup.in_turn(state.policy, state.forms, lineup.order(state.policy, state.wanted), now))
+
+
+def _names(state: RunState) -> tuple[str, ...]:
+    return lineup.order(state.policy, state.wanted) or (state.agent,)
 
 
 def _again_at(state: RunState, now: float) -> float | None:
     """When the agent whose turn it is may be tried again, if that is later than now."""
-    turn = lineup.in_turn(state.policy, state.forms, state.policy.agents or (state.agent,), now)
+    turn = lineup.in_turn(state.policy, state.forms, _names(state), now)
     form = state.forms.get(turn[0]) if turn else None
     if form is None or not form.at <= now:
         return None
@@ -200,7 +204,7 @@ def _ending(state: RunState, now: float) -> End | None:
 
 def _tired(state: RunState, now: float) -> End | None:
     """Every agent of the chain has met trouble of its model or account too often in a row."""
-    names = state.policy.agents or (state.agent,)
+    names = _names(state)
     forms = [(name, state.forms.get(name, lineup.FRESH)) for name in names]
     if not all(lineup.worn_out(state.policy, form) for _, form in forms):
         return None
@@ -208,7 +212,8 @@ def _tired(state: RunState, now: float) -> End | None:
     what = {"auth": "is not let in by its model", "money": "has no credit left"}.get(
         form.fault, "cannot reach its model"
     )
-    why = f"{name} {what}, {counted(form.hindered, 'attempt')} in a row: {form.error[:200]}"
+    times = form.refused if form.fault in lineup.HOPELESS else form.hindered
+    why = f"{name} {what}, {counted(times, 'attempt')} in a row: {form.error[:200]}"
     why += "".join(f"; {other}: {one.error[:100]}" for other, one in forms[1:])
     advice = {
         "auth": f"sign in with {name} (`ralph doctor` looks at the agents), then `ralph run` goes on",
@@ -219,7 +224,10 @@ def _tired(state: RunState, now: float) -> End | None:
 
 def _at_the_wall(state: RunState, now: float) -> Step:
     """The account's usage limit was met: ask once, then wait to the very moment or exit."""
-    policy = state.policy
+    policy, waiting = state.policy, state.waiting
+    if waiting is not None and waiting.why == "limit" and not waiting.agent and waiting.at <= now:
+        # this run has written down until when it waits
+        return Wait(waiting.until, "limit") if now < waiting.until else Reserve()
     resets_at = _resets_at(state)
     since = state.begun.at if state.begun is not None else state.settled_at
     if resets_at is not None and not since < resets_at < now + lineup.LONGEST_LIMIT:
@@ -239,7 +247,7 @@ def _at_the_wall(state: RunState, now: float) -> Step:
 
 def _resets_at(state: RunState) -> float | None:
     """Of the account at hand, or of the first of the chain's."""
-    free = [state.forms[name].free_at for name in state.policy.agents if name in state.forms]
+    free = [state.forms[name].free_at for name in _names(state) if name in state.forms]
     if len(free) > 1:
         return min((moment for moment in free if moment), default=None)
     if state.waiting is not None and state.waiting.why == "limit":

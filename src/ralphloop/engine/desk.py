@@ -99,8 +99,13 @@ class Desk:
 
     @property
     def agent(self) -> Agent:
-        """The one whose turn it is."""
-        return self.agent_named(self.now.agent)
+        """The one whose turn it is; when the configuration has lost it, the first choice of now."""
+        try:
+            return self.agent_named(self.now.agent)
+        except Problem:
+            if self.now.agent in self.now.policy.agents or not self.now.policy.agents:
+                raise
+            return self.agent_named(self.now.policy.agents[0])
 
     def account(self, agent: str) -> Account:
         return Account(self.home.account(self.now.policy.accounts.get(agent) or agent))

@@ -33,7 +33,9 @@ def _from_files(desk: Desk, attempt: Attempt, before: int | None, since: float) 
     if recorded is not None:
         told = attempt.tokens or Tokens()
         return attempt if told.used > recorded.used else replace(attempt, tokens=recorded)
-    if attempt.tokens is not None or before is None:
+    if attempt.tokens is not None:  # as far as the stream had come
+        return replace(attempt, tokens_estimated=True)
+    if before is None:
         return attempt
     growth = desk.meter.size(agent) - before
     if growth < BYTES_A_TOKEN:

@@ -85,7 +85,8 @@ def _settled(desk: Desk) -> Settled:
         if verdict.counted and state.sight is not None:
             vault.keep(desk.git, desk.repository, desk.home, state.start.branch, state.sight.head, desk.refs)
     reserving.settle(desk)
-    return Settled(desk.clock(), desk.keep_source(content), len(plan.stories), len(plan.marked), notes)
+    wanted = next((story.agent for story in plan.open), "")
+    return Settled(desk.clock(), desk.keep_source(content), len(plan.stories), len(plan.marked), notes, wanted)
 
 
 async def ask(desk: Desk, step: steps.Ask) -> None:

@@ -12,6 +12,7 @@ from ralphloop.core.record import (
     Answered,
     Begun,
     Checked,
+    Denied,
     Ended,
     Inspected,
     Record,
@@ -39,7 +40,7 @@ IGNORED = (
     f"*{ASIDE}[0-9]*",
 )
 EXCLUDE_LIMIT = 16 << 20
-TELLING = (Started, Resumed, Begun, Settled, Waiting, Answered, Wished, Undone, Ended)
+TELLING = (Started, Resumed, Begun, Settled, Waiting, Denied, Answered, Wished, Undone, Ended)
 
 
 def publish(home: Home, folder: RunFolder, state: RunState, record: Record, now: float) -> None:

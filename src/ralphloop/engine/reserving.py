@@ -20,24 +20,29 @@ def reserve(desk: Desk, now: float) -> Reserved | Waiting | Denied:
     names = lineup.order(state.policy, story.agent) or (state.agent,)
     passed = [f"{name}: {why}" for name in names if (why := _out(desk, name, now))]
     waits: list[Waiting] = []
+    denials: list[Denied] = []
     for name in lineup.in_turn(state.policy, state.forms, names, now) or names[:1]:
         got = _ask(desk, name, story.id, now)
         if got.granted:
             model = story.model if story.model and name == names[0] else state.policy.models.get(name, "")
+            passed += [got.note] if got.note else []
             return Reserved(now, got.calls, got.until, name, model, got.allowed, tuple(passed))
-        if got.refusal is not None:
+        passed += [got.note] if got.note else []
+        if got.refusal is not None:  # another agent has another day, or can be held to less
             until = _midnight(now) if got.refusal.scope == "day" else None
-            return Denied(now, got.refusal.scope, got.refusal.said, until)
+            denials.append(Denied(now, got.refusal.scope, got.refusal.said, until))
+            passed.append(f"{name}: {got.refusal.said}")
+            continue
         why = "limit" if got.why == "limit" else "rate"
         waits.append(Waiting(now, "limit" if why == "limit" else "rate", got.until, got.calls, name))
         passed.append(f"{name}: {_until(why, got.until + (state.policy.limit_margin if why == 'limit' else 0), now)}")
-    return min(waits, key=lambda one: one.until)
+    return min(waits, key=lambda one: one.until) if waits else denials[0]
 
 
 def _ask(desk: Desk, name: str, story: str, now: float) -> Reservation:
     state, policy = desk.now, desk.now.policy
     traits = desk.agent_named(name).traits
-    means = budget.Means(cost=traits.caps_cost, tokens="tokens" in traits.tells)
+    means = budget.Means(cost=traits.caps_cost, tokens=traits.counts_on)
 
     def afford(today: Bound) -> Bound | budget.Refusal:
         return budget.afford(policy, state.iterations, story, today, means)

@@ -7,7 +7,9 @@ from msgspec.structs import replace
 
 from ralphloop.core.attempt import Attempt, follow, sealed
 from ralphloop.core.claim import error_in
+from ralphloop.core.current import allowed_seconds
 from ralphloop.core.environment import OF_A_SESSION
+from ralphloop.core.errors import Problem
 from ralphloop.core.event import Event, LimitMet, Spent, Unread
 from ralphloop.core.ports import Call, Command, Parser, Traits
 from ralphloop.core.state import RunState
@@ -64,15 +66,23 @@ async def attempt(desk: Desk, n: int) -> Attempt:
     allowed = desk.now.reserved.allowed if desk.now.reserved else None
     reading.most_tokens = allowed.tokens if allowed else None
     bounds = process.Bounds(
-        timeout=min(policy.timeout, allowed.seconds) if allowed and allowed.seconds else policy.timeout,
+        timeout=allowed_seconds(desk.now),
         silence=policy.silence,
         kill_grace=policy.kill_grace,
         result_grace=policy.result_grace,
         output_limit=policy.output_limit,
     )
     before, since = await desk.off(metering.size_before, desk), desk.clock()
+    try:
+        command = _command(desk, n)
+    except Problem as problem:
+        return Attempt(
+            end="not_started", error=f"{problem.message} ({problem.hint})" if problem.hint else problem.message
+        )
+    if desk.stop.is_set():
+        return Attempt(end="stopped")
     ended = await process.run(
-        _command(desk, n),
+        command,
         cwd=desk.repository.worktree,
         log=str(log),
         prompt=str(desk.folder.prompt(n)),

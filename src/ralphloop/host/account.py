@@ -10,11 +10,16 @@ from msgspec import Struct
 from msgspec.structs import replace as changed
 
 from ralphloop.core.budget import NOTHING, Refusal, plus
+from ralphloop.core.lineup import LONGEST_LIMIT
 from ralphloop.core.policy import Bound
 from ralphloop.host.files import Lock, read, replace
 
 HOUR = 3600.0
 DAY = 24 * HOUR
+SLACK = 600.0  # seconds that may pass between the end of an attempt and its settlement
+SETTLED = 100
+ASIDE = "ledger-damaged.json"
+DAMAGED = "what this hour and this day had spent is lost: the ledger was damaged, and is {folder}/" + ASIDE
 
 
 class Open(Struct, frozen=True):
@@ -33,6 +38,8 @@ class Ledger(Struct, frozen=True):
     day: str = ""
     spent: Bound = NOTHING
     open: dict[str, Open] = {}
+    settled: tuple[str, ...] = ()  # the last attempts that were: none counts twice
+    damaged: bool = False  # it could not be read, and has begun anew
 
     @property
     def today(self) -> Bound:
@@ -60,6 +67,7 @@ class Reservation(Struct, frozen=True):
     calls: int = 0
     allowed: Bound | None = None
     refusal: Refusal | None = None
+    note: str = ""  # what had to be set right
 
 
 def boundless(today: Bound) -> Bound | Refusal:
@@ -82,6 +90,7 @@ class Account(Struct, frozen=True):
         """Take one call and what it may cost, counted before it is spent; or say when there will be one."""
         with self._locked():
             ledger = self._current(now)
+            note = DAMAGED.format(folder=self.folder) if ledger.damaged else ""
             if ledger.wall_until and now < ledger.wall_until + margin:
                 return Reservation(False, "limit", ledger.wall_until, ledger.calls)
             if per_hour is not None and ledger.calls >= per_hour:
@@ -90,7 +99,7 @@ class Account(Struct, frozen=True):
             others = {name: one for name, one in ledger.open.items() if name != held.id}
             allowed = afford(changed(ledger, open=others).today)
             if isinstance(allowed, Refusal):
-                return Reservation(False, calls=ledger.calls, refusal=allowed)
+                return Reservation(False, calls=ledger.calls, refusal=allowed, note=note)
             most = changed(allowed, seconds=min(allowed.seconds or held.seconds, held.seconds))
             started_at = ledger.started_at or now
             self._write(
@@ -99,18 +108,21 @@ class Account(Struct, frozen=True):
                     started_at=started_at,
                     calls=ledger.calls + 1,
                     wall_until=0,
+                    damaged=False,
                     open=others | ({held.id: Open(now, most)} if held.id else {}),
                 )
             )
-            return Reservation(True, until=started_at + HOUR, calls=ledger.calls + 1, allowed=allowed)
+            return Reservation(True, "", started_at + HOUR, ledger.calls + 1, allowed, note=note)
 
     def settle(self, attempt: str, came_to: Bound, now: float) -> None:
         """What it really was takes the place of what was reserved. Lost in a power cut, the reservation stands."""
         with self._locked():
             ledger = self._current(now)
-            if attempt in ledger.open:
+            if attempt not in ledger.settled:
                 others = {name: one for name, one in ledger.open.items() if name != attempt}
-                self._write(changed(ledger, spent=plus(ledger.spent, came_to), open=others), durable=False)
+                settled = (*ledger.settled, attempt)[-SETTLED:]
+                spent = plus(ledger.spent, came_to)
+                self._write(changed(ledger, spent=spent, open=others, settled=settled), durable=False)
 
     def meet_wall(self, until: float) -> None:
         with self._locked():
@@ -119,7 +131,7 @@ class Account(Struct, frozen=True):
 
     def _current(self, now: float) -> Ledger:
         ledger = self._of_today(self._read(), now)
-        wall = ledger.wall_until if ledger.wall_until - now < 8 * DAY else 0  # a week is the longest there is
+        wall = ledger.wall_until if ledger.wall_until - now < LONGEST_LIMIT else 0
         if ledger.started_at > now:  # the clock was set back: the hour is counted anew, its calls are not forgotten
             return changed(ledger, started_at=now, calls=max(0, ledger.calls), wall_until=wall)
         if now - ledger.started_at >= HOUR:
@@ -127,18 +139,23 @@ class Account(Struct, frozen=True):
         return changed(ledger, calls=max(0, ledger.calls), wall_until=wall)
 
     def _of_today(self, ledger: Ledger, now: float) -> Ledger:
-        day = time.strftime("%Y-%m-%d", time.localtime(now))
-        if ledger.day == day:
+        """A day that is over is forgotten; one that has not come yet, as another loop's clock may have it, is not."""
+        day, tomorrow = (time.strftime("%Y-%m-%d", time.localtime(at)) for at in (now, now + DAY))
+        if day <= ledger.day <= tomorrow:
             return ledger
-        at_work = {name: one for name, one in ledger.open.items() if now - one.at < DAY}
+        if ledger.day > tomorrow:  # a clock was ahead
+            return changed(ledger, day=day)
+        at_work = {name: one for name, one in ledger.open.items() if now < one.at + (one.most.seconds or 0) + SLACK}
         return changed(ledger, day=day, spent=NOTHING, open=at_work)
 
     def _read(self) -> Ledger:
-        content = read(self.folder / "ledger.json", 1 << 20)
+        path = self.folder / "ledger.json"
+        content = read(path, 1 << 20)
         try:
             return msgspec.json.decode(content or b"{}", type=Ledger)
-        except msgspec.DecodeError:
-            return Ledger()
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            path.replace(self.folder / ASIDE)
+            return Ledger(damaged=True)
 
     def _write(self, ledger: Ledger, *, durable: bool = True) -> None:
         replace(self.folder / "ledger.json", msgspec.json.encode(ledger), durable=durable)
