@@ -70,6 +70,9 @@ PATCH: dict[str, Any] = {"type": "file_change", "changes": [{"path": "/repo/a", 
         (done(**PATCH), [ToolCalled("edit", "/repo/a /repo/b"), ToolAnswered(True, "", "edit")]),
         (done(type="error", message="No such model"), [ToolAnswered(False, "No such model", "codex")]),
         ({"type": "error", "message": "Reconnecting... 2/5 (stream closed)"}, [Retrying(2, 5, 0.0, "stream closed")]),
+        ({"type": "error", "message": "Reconnecting... 1/5 (unexpected status 429 Too Many Requests: no)"}, [
+            Retrying(1, 5, 0.0, "unexpected status 429 Too Many Requests: no", "rate")
+        ]),
         ({"type": "turn.completed"}, [Finished("")]),
         ({"type": "turn.completed", "usage": {"input_tokens": "many"}}, [Finished("")]),
         (failed(""), [Finished("", "the turn failed and codex does not tell why")]),

@@ -26,7 +26,7 @@ from ralphloop.core.event import (
 ERROR_LIMIT = 4000
 SILENT = frozenset({"reasoning", "todo_list", "plan"})
 TOOLS = {"command_execution": "shell", "file_change": "edit", "web_search": "web_search"}
-_RETRY = re.compile(r"Reconnecting\.\.\. (\d+)/(\d+)(?: \((.*)\))?", re.DOTALL)
+_RETRY = re.compile(r"Reconnecting\.\.\. (\d{1,6})/(\d{1,6})(?: \((.*)\))?", re.DOTALL)
 _STATUS = re.compile(r"(?:unexpected|last) status:? (\d{3})\b")
 _LIMIT = re.compile(
     r"\byou['’]ve (?:hit|reached) your (?:\w+ )?limit\b|\busage limit (?:has been )?reached", re.IGNORECASE
@@ -102,7 +102,8 @@ class CodexStream:
 
     def _errors(self, message: str) -> Iterator[Event]:
         if retry := _RETRY.match(message):
-            yield Retrying(count(int(retry[1])), count(int(retry[2])), 0.0, short(retry[3] or ""))
+            why = retry[3] or ""
+            yield Retrying(int(retry[1]), int(retry[2]), 0.0, short(why), _fault(why) or "transient")
         else:
             self._error = message[:ERROR_LIMIT]
 
