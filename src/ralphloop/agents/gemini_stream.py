@@ -48,7 +48,8 @@ CREDIT = re.compile(r"\bcredits?\b|\blimit: 0\b", re.IGNORECASE)
 # what the CLI writes to stderr beside its stream, when all is well and when a request was refused
 CHATTER = re.compile(
     r"^(?:YOLO mode is enabled|Warning: |Ripgrep is not available|\[STARTUP\]|Loaded cached credentials"
-    r"|Approval mode overridden|Error when talking to Gemini API|Error executing tool|Attempt \d+ failed"
+    r"|Approval mode overridden|Error when talking to Gemini API|Error executing tool"
+    r"|Suggested retry after|Attempt \d+ failed"
     r"|\s+at |\s+[\w[\]]+: |\s*[{}]+,?\s*$)"
 )
 
