@@ -112,8 +112,8 @@ COPILOT = Cli(
     "copilot",
     _copilot,
     frozenset({
-        "assistant.message", "tool.execution_start", "tool.execution_complete", "model.call_failure",
-        "assistant.turn_retry", "session.error", "result",
+        "assistant.message", "tool.execution_complete", "model.call_failure", "assistant.turn_retry", "session.error",
+        "result",
     }),
     tokens=False,
 )  # fmt: skip

@@ -50,12 +50,12 @@ ROWS = (
     ),
     Row("no-credit", (refused(429, "insufficient_quota", "You exceeded your current quota"),), fault="money"),
     Row("server-error", (refused(500, "server_error", "The server had an error"),), fault="transient"),
-    Row("unavailable", (refused(503, "overloaded", "Service unavailable"),), fault="transient"),
     Row("unknown-key", (refused(401, "invalid_api_key", "Incorrect key"),), {"codex": "401"}, "auth"),
     Row("bad-request", (refused(400, "invalid_request_error", "Unsupported parameter"),), {"codex": "Unsupported"}),
 )  # fmt: skip
 # opencode and copilot try these again for longer than a test can wait
 CODEX_ROWS = (
+    Row("unavailable", (refused(503, "overloaded", "Service unavailable"),), fault="transient"),
     Row("cut", (Cut(),), {"codex": "stream disconnected"}, "transient"),
     Row("error-in-a-good-answer", (Fail("server_error", "It broke"),), {"codex": "It broke"}, "transient"),
     Row("limit-in-a-good-answer", (Fail("rate_limit_exceeded", "Rate limit reached"),), fault="rate"),
@@ -163,7 +163,11 @@ def test_a_cli_that_is_ended_from_outside_leaves_nothing(
     begun = tmp_path / "begun"
     played = play(cli, repository, surroundings(cli, tmp_path, server.url), "-t", "12s", sent=sent, when=begun.exists)
     attempt = played.attempt
-    assert attempt["error"] or attempt["end"] == "timeout", "an end from outside is never a success"
+    how = (1, None) if (cli.name, sent) == ("codex", INT) else (None, sent)
+    assert (attempt["end"], attempt["exit_code"], attempt["signal"]) == ("natural", *how)
+    assert attempt["error"], "an end from outside is never a success"
+    if sent == KILL:
+        assert attempt["leftovers"], "what it had started lived on, and was ended by ralph"
     assert attempt["claim"]["kind"] == "none"
     assert played.run.exit_code == 1
     until(lambda: alive(tmp_path) == {}, 3)

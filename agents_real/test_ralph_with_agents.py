@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clis import ALL, CODEX, COPILOT, NEW, Cli, surroundings
+from clis import ALL, CODEX, COPILOT, NEW, OPENCODE, Cli, surroundings
 from conftest import Serve
 from conversation import read_turn
 from messages import Answer, Json, Say, Scenario, Silence, Tool, Usage
@@ -15,7 +15,7 @@ from played import alive
 from ralph_run import ALL as STORIES
 from ralph_run import SKIP, assert_all_done, assert_tidy, built, finish, loop_state, start
 from repository import BRANCH, CLAUDE_FOLDER, FEATURE, Repository
-from scenarios import SixStories, disturb, six_stories, turns
+from scenarios import SixStories, always, disturb, six_stories, turns
 
 DONE = 0
 LEFT = "setsid tail -f /dev/null > /dev/null 2>&1 & tail -f /dev/null > /dev/null 2>&1 & sleep 0.2; echo begun"
@@ -115,3 +115,16 @@ def test_a_silent_session_costs_an_iteration_and_no_story(
     assert alive(tmp_path) == {}
     assert built(repository) == STORIES[:2], run.err
     assert [each.get("timed_out", False) for each in loop_state(repository)["iterations"]] == [False, True, False]
+
+
+@pytest.mark.parametrize("cli", (CODEX, OPENCODE), ids=lambda cli: cli.name)
+def test_a_prompt_longer_than_a_word_of_a_command_line_arrives_whole(
+    cli: Cli, tmp_path: Path, repository: Repository, serve: Serve
+) -> None:
+    (tmp_path / "long.md").write_text("Words before words.\n" * 10_000 + "The very last line.\n")
+    server = serve(always(Say("I have read it.")))
+    prompt = ("--prompt", str(tmp_path / "long.md"))
+    finish(start(repository, surroundings(cli, tmp_path, server.url), SKIP, *prompt, "-n", "1"))
+    asked = read_turn(server.seen[0].request).prompt
+    assert len(asked) > 200_000
+    assert "The very last line." in asked
