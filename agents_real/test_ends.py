@@ -150,7 +150,7 @@ def test_what_a_tool_leaves_running_is_ended(cli: Cli, tmp_path: Path, repositor
     assert played.attempt["end"] in ("natural", "lingered")
     assert played.attempt["error"] == ""
     assert played.attempt["last_words"] == "Done."
-    assert any("tail" in each for each in played.attempt["leftovers"])
+    assert cli is QWEN or any("tail" in each for each in played.attempt["leftovers"]), "only qwen ends them itself"
     assert alive(tmp_path) == {}
 
 
@@ -164,8 +164,11 @@ def test_a_cli_that_is_ended_from_outside_leaves_nothing(
     played = play(cli, repository, surroundings(cli, tmp_path, server.url), "-t", "12s", sent=sent, when=begun.exists)
     attempt = played.attempt
     how = (1, None) if (cli.name, sent) == ("codex", INT) else (None, sent)
-    assert (attempt["end"], attempt["exit_code"], attempt["signal"]) == ("natural", *how)
-    assert attempt["error"], "an end from outside is never a success"
+    if cli is GEMINI and sent != KILL:
+        assert (attempt["end"], attempt["finished"]) == ("timeout", False), "gemini ignores whoever asks it to end"
+    else:
+        assert (attempt["end"], attempt["exit_code"], attempt["signal"]) == ("natural", *how)
+        assert attempt["error"], "an end from outside is never a success"
     if sent == KILL:
         assert attempt["leftovers"], "what it had started lived on, and was ended by ralph"
     assert attempt["claim"]["kind"] == "none"
