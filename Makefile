@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 NPM_AGENTS := .agents
 
-.PHONY: demo test check lint test-agents test-agents-more aider bench coverage schemas clean
+.PHONY: demo test check lint test-agents test-agents-more aider bench bench-usage coverage schemas clean
 .DEFAULT_GOAL := check
 
 $(VENV)/.run: requirements.txt pyproject.toml
@@ -57,7 +57,11 @@ test-agents: $(VENV)/.dev $(NPM_AGENTS)/.installed
 	$(BIN)/python -m pytest agents_real
 
 bench: $(VENV)/.dev
-	$(BIN)/python bench/run.py
+	$(BIN)/python bench/run.py; status=$$?; $(BIN)/python bench/usage.py && exit $$status
+
+# npm fetches what it is compared with
+bench-usage: $(VENV)/.dev
+	$(BIN)/python bench/usage.py
 
 schemas: $(VENV)/.run
 	$(BIN)/python tools/schemas.py

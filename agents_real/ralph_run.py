@@ -26,7 +26,7 @@ class Run(NamedTuple):
 
 
 def start(repository: Repository, environment: Mapping[str, str], *options: str) -> "subprocess.Popen[str]":
-    argv = (sys.executable, "-m", "ralphloop", "run", "--pause", "0", *options)
+    argv = (sys.executable, "-m", "ralphloop", "run", "--trust", "--pause", "0", *options)
     return subprocess.Popen(
         argv, cwd=repository.path, env=dict(environment), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True,

@@ -378,7 +378,7 @@ def test_nothing_is_run_or_written_by_looking(tmp_path: Path) -> None:
     place = make_place(tmp_path, config=config)
     before = tree(place.path, place.home)
     for words in (("run", "--dry-run"), ("validate",), ("config",), ("run", "--dry-run", "--json", "-v")):
-        done = place.ralph(*words, *(["--agent", "claude"] if words[0] == "run" else []))
+        done = place.ralph(*words, *(["--agent", "claude"] if words[0] == "run" else []), IS_SANDBOX="1")
         assert done.code == 0, done
         if words[0] != "config":
             for told in ("dangerously_skip_permissions: true", "quality_checks.all", "claude.program"):

@@ -16,11 +16,13 @@ from msgspec.structs import replace
 
 import ralphloop
 from place import ROOT
+from ralphloop.agents.table import AGENTS as AGENT_KINDS
 from ralphloop.config import Config, load, plain, shown
 from ralphloop.config.document import ALIASES, DEEPEST, LARGEST
-from ralphloop.config.table import AGENT_KINDS, BY_NAME, KEYS
+from ralphloop.config.table import BY_NAME, KEYS
 from ralphloop.core.errors import NOT_DONE, USAGE, Problem, UsageProblem
-from ralphloop.core.policy import CheckRule, Policy, PromptRule
+from ralphloop.core.policy import Bound, CheckRule, Policy, PromptRule
+from ralphloop.core.price import TABLE, Price
 
 Folders = tuple[Path, Path]
 
@@ -61,8 +63,11 @@ def test_built_in_is_the_policy_s_own(tmp_path: Path) -> None:
 
 def test_every_field_of_the_policy_has_a_key() -> None:
     fields = {key.field for key in KEYS if key.field}
-    own = {*Policy.__struct_fields__} - {"junk", "checks", "prompt"}
-    assert fields == own | {f"prompt.{field}" for field in PromptRule.__struct_fields__}
+    own = {*Policy.__struct_fields__} - {"junk", "checks", "prompt", "budget"}
+    own -= {"agents", "accounts", "models"}  # made of the sections of the agents
+    bounds = {f"budget.{scope}.{field}" for scope in ("run", "story", "day") for field in Bound.__struct_fields__}
+    attempt = {"budget.attempt.cost", "budget.attempt.tokens"}
+    assert fields == own | bounds | attempt | {f"prompt.{field}" for field in PromptRule.__struct_fields__}
 
 
 def test_missing_and_empty_files_are_nothing(folders: Folders) -> None:
@@ -550,7 +555,7 @@ def _huge(file: Path) -> None:
     [
         (Path.mkdir, "is not a file"),
         (_pipe, "is not a file"),
-        (_socket, "cannot be read"),
+        (_socket, "is not a file"),
         (_huge, "is larger than 256 KB"),
         (lambda file: file.symlink_to("nobody.yaml"), "is a link to nothing"),
         (lambda file: file.symlink_to("config.yaml"), "cannot be read"),
@@ -609,3 +614,39 @@ def test_any_bytes_are_read_or_refused(folders: Folders, content: bytes) -> None
         project(folders, content)
     except Problem as problem:
         assert "config.yaml" in problem.message
+
+
+def test_prices_lie_over_the_table(folders: Folders) -> None:
+    write(folders[0], "prices:\n  gpt-5: {input: 7, output: $8}\n  mine: {input: 1, output: 2}\n")
+    told = "{input: 0, output: 2.5, cache_read: 3, cache_write: 4, cache_write_1h: 5}"
+    config = project(folders, f"prices:\n  mine: {told}\n")
+    assert config.prices["gpt-5"] == Price(7, 8, 7, 7)
+    assert config.prices["mine"] == Price(0, 2.5, 3, 4, 5)
+    assert config.prices["gpt-5-mini"] == TABLE["gpt-5-mini"]
+    assert shown(config.setting("prices.gpt-5")) == {"input": 7, "output": 8, "cache_read": 7, "cache_write": 7}
+    assert config.setting("prices.mine").origin.endswith(".ralph/config.yaml:2")
+    assert config.policy() == Policy()
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "said"),
+    [
+        ("prices: 5\n", 1, "prices must be a section"),
+        ("prices:\n  m: 5\n", 2, "prices.m must be a section of prices"),
+        ("prices:\n  m: {input: 1}\n", 2, "prices.m has no output"),
+        ("prices:\n  m: {input: 1, output: 2,\n    cache_raed: 3}\n", 3, "prices.m.cache_raed is not known"),
+        ("prices:\n  m:\n    input: -1\n    output: 2\n", 3, "prices.m.input must be dollars"),
+        ("prices:\n  m: {input: .nan, output: 2}\n", 2, "prices.m.input must be dollars"),
+        ("prices:\n  m: {input: [1], output: 2}\n", 2, "prices.m.input must be one number"),
+        ("prices:\n  m: {input: 1e9, output: 2}\n", 2, "prices.m.input must be dollars"),
+        ("prices:\n  m: {input: , output: 2}\n", 2, "prices.m.input must be one number"),
+        ("prices:\n  m: {input: 1, output: 2}\n  m: {input: 1, output: 2}\n", 3, "prices.m stands twice"),
+        ('prices:\n  "a\\e": {input: 1, output: 2}\n', 2, "is not the name of a model"),
+        ("price: {}\n", 1, "price is not a section"),
+    ],
+)
+def test_a_price_that_is_none(folders: Folders, content: str, line: int, said: str) -> None:
+    problem = refusal(folders, content)
+    assert isinstance(problem, UsageProblem)
+    assert f"config.yaml:{line}: " in problem.message and said in problem.message
+    assert problem.hint

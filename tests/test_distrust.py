@@ -171,7 +171,7 @@ def test_rules_that_the_user_writes_after_a_crash_hold(tmp_path: Path) -> None:
     place = make_place(tmp_path, count=1, script={"default": [*good(), "hang"]})
     runner = place.start("run")
     busy(place)
-    wait_for(lambda: place.passes() == {"STORY-001": True})
+    wait_for(lambda: "true" in place.prd.read_text())
     runner.kill()
     runner.wait()
     lock = next((place.home / "worktrees").glob("*/lock"))
@@ -305,7 +305,6 @@ def test_git_works_here_whatever_its_configuration_says(tmp_path: Path) -> None:
     place.ralph("run", "-n", "2")
     assert (elsewhere / "README").read_text() == "not yours\n"
     assert sorted(path.name for path in elsewhere.iterdir()) == ["README"]
-    place.git("config", "--unset", "core.worktree")
     assert place.git("log", "-1", "--format=%s") == "Build STORY-001"
 
 

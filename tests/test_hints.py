@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from place import Place, busy, good, make_place
-from ralphloop.config.table import AGENT_KINDS
+from ralphloop.agents.table import AGENTS as AGENT_KINDS
 
 
 def test_a_folder_that_is_missing_has_an_alternative(place: Place) -> None:
@@ -50,10 +50,10 @@ def test_what_the_repository_decides(place: Place) -> None:
     place.config("quality_checks: {tests: sh test.sh}\nclaude: {dangerously_skip_permissions: true, program: x}\n")
     err = place.ralph("validate").err
     start = "note: this repository's .ralph/config.yaml"
-    assert f"{start} sets a command that will be run: quality_checks.tests: sh test.sh (line 4)\n" in err
+    assert f"{start} sets a command that will be run: quality_checks.tests: sh test.sh (line 5)\n" in err
     assert f"{start} sets a command that will be run: agents.scripted: " in err
     assert f"{start} lets the agent do anything without asking: claude.dangerously_skip_permissions: true" in err
-    assert f"{start} sets a command for an agent that is not chosen: claude.program: x (line 5)\n" in err
+    assert f"{start} sets a command for an agent that is not chosen: claude.program: x (line 6)\n" in err
 
 
 def test_a_dry_run_shows_the_whole_command_line(place: Place) -> None:

@@ -103,10 +103,18 @@ def test_a_limit_that_has_reset_already_is_not_hammered(tmp_path: Path) -> None:
         script={"default": [{"limit": {"resets_in": -120}}]},
         config="limits: {unknown_limit_wait_seconds: 2}\n",
     )
-    runner = place.start("run", "--on-limit", "wait", "-n", "2")
+    runner = place.start("run", "--on-limit", "wait", "-n", "1")
     assert runner.wait(20) == 1
     first, second = (record["at"] for record in place.records("begun"))
     assert second - first >= 2
+
+
+@pytest.mark.parametrize(("on_limit", "code", "sessions"), [("exit", 2, 1), ("wait", 0, 2)])
+def test_the_last_iteration_can_meet_the_limit_too(tmp_path: Path, on_limit: str, code: int, sessions: int) -> None:
+    """An iteration that the limit took does not count as one."""
+    place = limited(tmp_path)
+    assert place.ralph("run", "--on-limit", on_limit, "-n", "1").code == code
+    assert len(place.records("begun")) == sessions
 
 
 def test_without_an_answer_it_ends(tmp_path: Path) -> None:
@@ -157,10 +165,10 @@ def test_who_has_chosen_is_not_asked(tmp_path: Path, how: str, terminal: bool) -
 
 
 def test_the_calls_of_an_hour_are_waited_for(place: Place) -> None:
-    """The hour of an account, all of whose calls were spent elsewhere, has one more second."""
+    """The hour of an account, all of whose calls were spent elsewhere, has a few more seconds."""
     ledger = place.home / "accounts" / "scripted" / "ledger.json"
     ledger.parent.mkdir(parents=True)
-    end = time.time() + 1
+    end = time.time() + 3
     ledger.write_text(json.dumps({"started_at": end - 3600, "calls": 7}))
     done = place.ralph("run", "-r", "7")
     assert done.code == 0, done

@@ -86,6 +86,9 @@ def test_the_wheel_holds_the_package_and_its_templates(installed: Installed) -> 
         (("ralph", "completion", "bash"), "complete "),
         (("ralph", "config"), "defaults.max_iterations"),
         (("ralph", "list", "--all"), "no run on this machine yet"),
+        (("ralph", "usage"), "no session file of any agent was found"),
+        (("wt-usage", "--version"), f"wt-usage {__version__}\n"),
+        (("wt-usage", "--help"), "  wt-usage [OPTIONS]\n"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

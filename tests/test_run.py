@@ -156,7 +156,8 @@ def test_verbose_shows_all_that_the_agent_says(tmp_path: Path, words: list[str])
     assert [word for word in NINE if word in said] == (NINE if words else NINE[:4])
     assert ("… 5 more lines" in said) == (not words)
     assert ("← an answer" in said) == bool(words)
-    assert done.err == ""
+    assert done.err.startswith("withheld from the agent: ") if words else done.err == ""
+    assert done.err.count("\n") == len(words)
 
 
 def test_what_is_left_for_a_person_is_said_and_holds_nothing_up(tmp_path: Path) -> None:

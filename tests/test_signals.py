@@ -1,4 +1,4 @@
-"""SIGINT, SIGTERM and SIGHUP in every phase: the agent is gone, everything is written down, the next run goes on."""
+"""Every signal that ends a run, in every phase: the agent is gone, everything is written down, the next run goes on."""
 
 import os
 import pty
@@ -13,7 +13,7 @@ import pytest
 
 from place import Place, busy, good, make_place, nobody_left, shell_code, wait_for
 
-CODES = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129}
+CODES = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129, "SIGQUIT": 131}
 SLOW_CHECK = "quality_checks: {tests: 'test -f go || sleep 60'}\n"
 
 
@@ -78,7 +78,8 @@ PHASES: dict[str, tuple[list[str], list[Any], str, Callable[[Place], Any]]] = {
 
 
 @pytest.mark.parametrize(
-    ("phase", "name"), [*((phase, "SIGTERM") for phase in PHASES), ("check", "SIGHUP"), ("rate", "SIGINT")]
+    ("phase", "name"),
+    [*((phase, "SIGTERM") for phase in PHASES), ("check", "SIGHUP"), ("rate", "SIGINT")],
 )
 def test_while_it_waits(tmp_path: Path, phase: str, name: str) -> None:
     words, actions, config, reached = PHASES[phase]

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from ralphloop.core.demand import Trust
 from ralphloop.core.event import Event
 from ralphloop.core.record import Record
 from ralphloop.core.view import LoopStateFile, RunRow, StatusFile
@@ -21,6 +22,7 @@ SCHEMAS: dict[str, tuple[str, Any]] = {
     "status": (".ralph/<feature>/status.json", StatusFile),
     "loop-state": (".claude/loop-state.json", LoopStateFile),
     "wish": ("A file in asked/", Wish),
+    "trust": ("A file in trust/", Trust),
     "ledger": ("ledger.json of an account", Ledger),
 }
 

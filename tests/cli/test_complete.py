@@ -153,7 +153,10 @@ def test_every_script_names_every_option(option: Option) -> None:
         ("fish", "-n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'"),
         ("fish", "-n '__fish_seen_subcommand_from log' -a '(ralph list --names 2>/dev/null)' -d 'RUN'"),
         ("fish", "-l agent -x -a '(ralph config --agents 2>/dev/null)' -d"),
-        ("zsh", "'--agent=[the agent to run (default claude)]:NAME:_ralph_agents'"),
+        (
+            "zsh",
+            "'--agent=[the agent to run (default claude), or several in turn, as claude,codex]:NAME:_ralph_agents'",
+        ),
         ("zsh", '_ralph_runs() { compadd -- ${(f)"$(ralph list --names 2>/dev/null)"} }'),
         ("zsh", "'::RUN:_ralph_runs'"),
     ],

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from ralphloop.cli.commands import RALPH
-from ralphloop.cli.options import AGENT_NAME, CHOICE, DURATION, FLAG, NUMBER, VERSION, Command
+from ralphloop.cli.options import AGENT_NAME, CHOICE, DURATION, FLAG, NUMBER, SCOPED, SCOPES, VERSION, Command
 from ralphloop.config.table import BY_NAME
 
 COMMANDS = pytest.mark.parametrize("command", RALPH.commands, ids=RALPH.names)
@@ -14,8 +14,8 @@ COMMANDS = pytest.mark.parametrize("command", RALPH.commands, ids=RALPH.names)
 
 def test_commands_of_the_program() -> None:
     assert RALPH.names == (
-        "run", "status", "stop", "pause", "resume", "tell", "log", "list", "validate", "archive", "undo", "config",
-        "demo", "completion", "help",
+        "run", "status", "stop", "pause", "resume", "tell", "log", "list", "usage", "validate", "trust", "archive",
+        "undo", "config", "agents", "doctor", "demo", "completion", "help",
     )  # fmt: skip
     assert RALPH.command("nothing") is None
 
@@ -26,7 +26,8 @@ def test_options_of_run() -> None:
     assert {spelling for option in run.options for spelling in option.spellings} == {
         "-n", "--max-iterations", "-t", "--timeout", "-r", "--rate-limit", "-p", "--prompt", "-v", "--verbose",
         "--no-archive", "--reset-circuit", "--dry-run", "--monitor", "--skip-preflight", "--json", "--agent", "--model",
-        "--dangerously-skip-permissions", "--on-limit", "--pause", "-h", "--help",
+        "--dangerously-skip-permissions", "--on-limit", "--pause", "-h", "--help", "--max-cost",
+        "--max-tokens", "--max-time", "--trust",
     }  # fmt: skip
 
 
@@ -51,9 +52,10 @@ def test_every_option_is_whole(command: Command) -> None:
 @COMMANDS
 def test_overriding_options_agree_with_the_configuration(command: Command) -> None:
     kinds = {NUMBER: "count", DURATION: "duration", CHOICE: "choice", FLAG: "flag", "text": "text", AGENT_NAME: "name"}
+    kinds[SCOPED] = "amount count duration"
     for option in command.options:
-        if option.key:
-            key = BY_NAME[option.key]
+        for scope in SCOPES if option.kind == SCOPED else [""] if option.key else []:
+            key = BY_NAME[option.key.replace("SCOPE", scope)]
             assert key.kind in kinds[option.kind]
             assert option.choices == key.choices
             assert option.kind != DURATION or (option.unit, option.least) == (key.unit, key.least)

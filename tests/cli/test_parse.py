@@ -186,7 +186,8 @@ def test_overrides_hold_in_the_configuration(tmp_path: Path) -> None:
     config = load(tmp_path, None, parsed.overrides)
     policy = config.policy()
     assert (policy.max_iterations, policy.timeout, policy.rate_per_hour, policy.pause) == (7, 6, None, 1)
-    assert (policy.on_limit, policy.archive, policy.model, policy.skip_permissions) == ("exit", False, "m", True)
+    assert (policy.on_limit, policy.archive, policy.skip_permissions) == ("exit", False, True)
+    assert config.get("claude.model") == "m"
     assert config.get("defaults.agent") == "scripted"
     assert config.setting("defaults.timeout_minutes").origin == "command line --timeout"
     assert parse(["run"]).overrides == {}

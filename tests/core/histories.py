@@ -5,17 +5,19 @@ from collections.abc import Callable
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from ralphloop.core import lineup
 from ralphloop.core import step as steps
 from ralphloop.core.attempt import Attempt
 from ralphloop.core.claim import Claim
 from ralphloop.core.event import Tokens
-from ralphloop.core.policy import CheckRule, Policy
+from ralphloop.core.policy import Bound, CheckRule, Policy
 from ralphloop.core.record import (
     Answered,
     Archived,
     Attempted,
     Begun,
     Checked,
+    Denied,
     Inspected,
     Judged,
     Record,
@@ -33,7 +35,7 @@ from ralphloop.core.story import PlanChange
 from ralphloop.core.verdict import Case, Check, Sight, checks_wanted, judge
 
 Draw = Callable[[st.SearchStrategy[object]], object]
-ENDS = ("natural", "timeout", "silence", "flooded", "stopped", "lingered", "interrupted", "not_started")
+ENDS = ("natural", "timeout", "silence", "flooded", "stopped", "lingered", "interrupted", "not_started", "overspent")
 
 policies = st.builds(
     Policy,
@@ -46,6 +48,9 @@ policies = st.builds(
     on_limit=st.sampled_from(("ask", "wait", "exit")),
     checks=st.sampled_from(((), (CheckRule("a", "true"),), (CheckRule("a", "true"), CheckRule("b", "true")))),
     archive=st.booleans(),
+    agents=st.sampled_from(((), ("agent",), ("agent", "other"))),
+    transient_retries=st.integers(1, 3),
+    limit_margin=st.sampled_from((0, 300)),
 )
 attempts = st.builds(
     Attempt,
@@ -58,6 +63,8 @@ attempts = st.builds(
     claim=st.sampled_from((Claim(), Claim(), Claim("complete"), Claim("story"), Claim("failed", "no"))),
     tokens=st.sampled_from((None, Tokens(5, 7))),
     cost=st.sampled_from((None, 0.5)),
+    fault=st.sampled_from(("", "", "transient", "rate", "auth", "money")),
+    hindrance=st.sampled_from(("", "", "transient")),
 )
 wishes = st.sampled_from((None,) * 12 + ("stop", "stop_now", "pause", "resume", "tell"))
 
@@ -104,9 +111,7 @@ class World:
         now, state = self.now, self.sure
         match step:
             case steps.Reserve():
-                granted = self.pick(st.sampled_from((True, True, True, False)))
-                why = self.pick(st.sampled_from(("rate", "limit")))
-                self.emit(Reserved(now, 1, now + 9) if granted else Waiting(now, why, now + 3, 100))  # type: ignore[arg-type]
+                self.emit(self.reserved())
             case steps.Begin():
                 open_stories = [s for s in ("s1", "s2", "s3") if s not in self.marked]
                 story = open_stories[0] if open_stories else ""
@@ -132,6 +137,21 @@ class World:
                 self.emit(Archived(now, ".ralph/archive/x"))
             case steps.End():
                 self.emit(step.ended)
+
+    def reserved(self) -> Record:
+        """As an account answers."""
+        state, now = self.sure, self.now
+        names = state.policy.agents or ("agent",)
+        agent = (lineup.in_turn(state.policy, state.forms, names, now) or names[:1])[0]
+        answer = self.pick(st.sampled_from(("yes",) * 9 + ("rate", "limit", "limit", "run", "day")))
+        match answer:
+            case "rate" | "limit":
+                return Waiting(now, answer, now + 3, 100, agent)
+            case "run":
+                return Denied(now, "run", "used up")
+            case "day":
+                return Denied(now, "day", "used up", now + 9)
+        return Reserved(now, 1, now + 9, agent, allowed=Bound(1.0, 100, 60))
 
     @property
     def sha(self) -> str:

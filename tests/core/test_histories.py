@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.histories import World, case_of, policies, started
+from ralphloop.core import lineup
 from ralphloop.core import step as steps
 from ralphloop.core.errors import DamagedProblem
 from ralphloop.core.policy import Policy
@@ -37,9 +38,10 @@ def test_every_run_ends_within_its_limits(data: st.DataObject, policy: Policy) -
     world = lived(data, policy)
     state = world.sure
     assert state.end is not None
-    assert state.n <= policy.max_iterations
+    assert state.n <= state.most <= 2 * policy.max_iterations
+    assert state.n - sum(row.outcome in ("hindered", "limited") for row in state.iterations) <= policy.max_iterations
     assert [row.n for row in state.iterations] == list(range(1, state.n + 1))
-    assert sum(isinstance(one, Reserved) for one in world.records) <= policy.max_iterations + 1
+    assert sum(isinstance(one, Reserved) for one in world.records) <= state.most + 1
     if state.end.status == "done":
         assert state.end.exit_code == 0
         assert state.verdict is not None
@@ -81,6 +83,23 @@ def test_breakers_trip_exactly_at_their_threshold(data: st.DataObject, policy: P
             assert not policy.same_error_threshold or before.same_error < policy.same_error_threshold
             assert not before.stop
             assert not before.paused or before.phase == "reserved"
+
+
+@MANY
+@given(st.data(), policies)
+def test_nobody_works_who_cannot(data: st.DataObject, policy: Policy) -> None:
+    """At a wall, worn out, before its time, or without what it may spend."""
+    world = lived(data, policy)
+    state: RunState | None = None
+    for record in world.records:
+        before, state = state, evolve(state, record)
+        if isinstance(record, Reserved) and before is not None:
+            form = before.forms.get(record.agent, lineup.FRESH)
+            assert not before.denied or before.denied.scope == "day"
+            assert not policy.agents or not lineup.worn_out(policy, form)
+            assert not policy.agents or lineup.again_at(policy, form, "run") <= record.at
+            others = [name for name in policy.agents if name != record.agent and name not in before.forms]
+            assert not others or not form.free_at or form.free_at + policy.limit_margin <= record.at
 
 
 @MANY

@@ -6,10 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 from core.histories import started
+from ralphloop.core import lineup
 from ralphloop.core import step as steps
 from ralphloop.core.attempt import Attempt
+from ralphloop.core.lineup import Form
 from ralphloop.core.policy import CheckRule, Policy
-from ralphloop.core.record import Ended, Resumed, Waiting
+from ralphloop.core.record import Denied, Ended, Resumed, Waiting
 from ralphloop.core.state import RunState, evolve
 from ralphloop.core.step import decide
 from ralphloop.core.story import PlanChange
@@ -30,11 +32,12 @@ def ended(step: steps.Step) -> Ended:
     return step.ended
 
 
+CHAIN = Policy(agents=("a", "b"), pause=0)
 LIMITED = Verdict("limited", limited=True, resets_at=5000.0)
 MOMENTS = [
     ("the first thing is to look", state(phase="attempted"), 100, steps.Inspect()),
     ("a pause between iterations", state(), 101, steps.Wait(102, "pause between iterations")),
-    ("the clock went back: the pause is no longer for it", state(), 50, steps.Wait(52, "pause between iterations")),
+    ("the clock went back: nobody knows how long it has rested", state(), 50, steps.Reserve()),
     ("after the pause", state(), 102, steps.Reserve()),
     ("no pause before the first", state(attempt=None), 100, steps.Reserve()),
     ("a reserved call begins an iteration", state(phase="reserved", n=4), 100, steps.Begin(5)),
@@ -71,14 +74,14 @@ MOMENTS = [
         "the clock went back before the wait began",
         state(waiting=Waiting(90, "rate", 3690)),
         80,
-        steps.Wait(82, "pause between iterations"),
+        steps.Reserve(),
     ),
     ("the wall: ask", state(limited=True, verdict=LIMITED), 500, steps.Ask(30)),
     (
-        "the wall: wait to the moment",
+        "the wall: wait to the moment, and five minutes more",
         state(limited=True, verdict=LIMITED, on_limit="wait"),
         500,
-        steps.Wait(5000, "limit"),
+        steps.Wait(5300, "limit"),
     ),
     (
         "the wall was over before it was met: another clock",
@@ -92,7 +95,43 @@ MOMENTS = [
         101,
         steps.Wait(1000, "limit"),
     ),
-    ("the wall is over", state(limited=True, verdict=LIMITED, on_limit="wait"), 5000, steps.Reserve()),
+    ("the wall is over", state(limited=True, verdict=LIMITED, on_limit="wait"), 5300, steps.Reserve()),
+    (
+        "the wall of the first, and another is free",
+        state(limited=True, verdict=LIMITED, policy=CHAIN, forms={"a": Form(free_at=5000)}),
+        500,
+        steps.Reserve(),
+    ),
+    (
+        "the walls of both: the first that opens is waited for",
+        state(limited=True, policy=CHAIN, on_limit="wait", forms={"a": Form(free_at=5000), "b": Form(free_at=4000)}),
+        500,
+        steps.Wait(4300, "limit"),
+    ),
+    (
+        "the model could not be reached",
+        state(policy=Policy(agents=("a",), pause=0), forms={"a": Form(hindered=1, fault="transient", at=100)}),
+        102,
+        steps.Wait(lineup.again_at(Policy(), Form(hindered=1, at=100), "run"), "trouble"),
+    ),
+    (
+        "that was long ago",
+        state(policy=Policy(agents=("a",), pause=0), forms={"a": Form(hindered=1, fault="transient", at=100)}),
+        120,
+        steps.Reserve(),
+    ),
+    (
+        "the day's budget: the next day is waited for",
+        state(policy=Policy(on_limit="wait"), denied=Denied(100, "day", "used up", 9000)),
+        500,
+        steps.Wait(9000, "budget"),
+    ),
+    (
+        "the next day",
+        state(policy=Policy(on_limit="wait"), denied=Denied(100, "day", "used up", 9000)),
+        9000,
+        steps.Reserve(),
+    ),
     (
         "a wall of unknown height",
         state(limited=True, verdict=Verdict("limited", limited=True), policy=Policy(on_limit="wait")),
@@ -122,6 +161,20 @@ ENDS = [
     ("enough", state(n=20), "stuck", 1),
     ("the repository is gone", state(sight=Sight("h", 1, 0, complete=False, stuck="gone")), "stopped", 1),
     ("the wall: exit", state(limited=True, verdict=LIMITED, policy=Policy(on_limit="exit")), "stopped", 2),
+    ("the day's budget", state(denied=Denied(100, "day", "used up", 9000)), "stopped", 1),
+    ("the run's budget", state(denied=Denied(100, "run", "used up"), policy=Policy(on_limit="wait")), "stopped", 1),
+    (
+        "not let in, twice",
+        state(policy=Policy(agents=("a",)), forms={"a": Form(hindered=2, fault="auth", at=100)}),
+        "stopped",
+        1,
+    ),
+    (
+        "neither of the chain",
+        state(policy=CHAIN, forms={"a": Form(hindered=12, fault="rate", at=1), "b": Form(hindered=2, fault="money")}),
+        "stopped",
+        1,
+    ),
     ("the wall: answered exit", state(limited=True, verdict=LIMITED, on_limit="exit"), "stopped", 2),
 ]
 

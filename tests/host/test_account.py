@@ -3,12 +3,15 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from place import ROOT
-from ralphloop.host.account import Account, Reservation
+from ralphloop.core.budget import Refusal
+from ralphloop.core.policy import Bound
+from ralphloop.host.account import DAY, Account, Held, Reservation
 
 RESERVES = """
 import sys
@@ -23,7 +26,7 @@ print(sum(account.reserve(1000.0 + n / 100, 50).granted for n in range(60)))
 
 
 def yes(until: float, calls: int) -> Reservation:
-    return Reservation(True, until=until, calls=calls)
+    return Reservation(True, until=until, calls=calls, allowed=Bound())
 
 
 def no(until: float, calls: int, why: str = "rate") -> Reservation:
@@ -114,3 +117,62 @@ def test_processes_that_ask_at_once_never_get_more_than_there_is(tmp_path: Path)
     assert [one.wait(20) for one in asking] == [0, 0]
     assert sum(got) == 50
     assert Account(tmp_path).reserve(1001, 50) == no(4600, 50)
+
+
+def within(limit: float) -> Callable[[Bound], Bound | Refusal]:
+    """A day of so many dollars, of which an attempt may take two."""
+
+    def afford(today: Bound) -> Bound | Refusal:
+        left = limit - (today.cost or 0)
+        return Bound(cost=min(left, 2.0)) if left > 0 else Refusal("day", f"{today.cost} of {limit}")
+
+    return afford
+
+
+def take(folder: Path, attempt: str, now: float, limit: float = 5.0) -> Bound | None:
+    got = Account(folder).reserve(now, None, held=Held(attempt, 60), afford=within(limit))
+    return got.allowed
+
+
+NOON = 1_000_000_000.0
+
+
+def test_what_others_have_reserved_is_not_there_any_more(tmp_path: Path) -> None:
+    assert take(tmp_path, "a.1", NOON) == Bound(cost=2.0)
+    assert take(tmp_path, "b.1", NOON) == Bound(cost=2.0)
+    assert take(tmp_path, "c.1", NOON) == Bound(cost=1.0)
+    refused = Account(tmp_path).reserve(NOON, None, held=Held("d.1", 60), afford=within(5.0))
+    assert refused == Reservation(False, calls=3, refusal=Refusal("day", "5.0 of 5.0"))
+
+
+def test_what_was_not_spent_is_there_again(tmp_path: Path) -> None:
+    take(tmp_path, "a.1", NOON)
+    Account(tmp_path).settle("a.1", Bound(0.5, 10, 3), NOON + 1)
+    assert take(tmp_path, "a.2", NOON + 2, limit=2.0) == Bound(cost=1.5)
+
+
+def test_an_attempt_is_reserved_for_and_settled_once(tmp_path: Path) -> None:
+    """As when a runner dies before it can write down that it did."""
+    take(tmp_path, "a.1", NOON)
+    assert take(tmp_path, "a.1", NOON + 1) == Bound(cost=2.0)
+    for _ in range(2):
+        Account(tmp_path).settle("a.1", Bound(1.0, 10, 3), NOON + 2)
+    Account(tmp_path).settle("never.1", Bound(4.0, 10, 3), NOON + 2)
+    ledger = json.loads((tmp_path / "ledger.json").read_bytes())
+    assert (ledger["spent"], ledger["open"]) == ({"cost": 1.0, "tokens": 10, "seconds": 3.0}, {})
+
+
+def test_a_new_day_begins_with_nothing_but_what_is_going_on(tmp_path: Path) -> None:
+    take(tmp_path, "a.1", NOON)
+    Account(tmp_path).settle("a.1", Bound(2.0, 0, 0), NOON + 1)
+    take(tmp_path, "a.2", NOON + 2)
+    assert take(tmp_path, "b.1", NOON + DAY - 60) == Bound(cost=2.0)
+    assert list(json.loads((tmp_path / "ledger.json").read_bytes())["open"]) == ["a.2", "b.1"]
+    assert take(tmp_path, "c.1", NOON + 2 * DAY) == Bound(cost=2.0)
+    assert list(json.loads((tmp_path / "ledger.json").read_bytes())["open"]) == ["c.1"]
+
+
+def test_the_margin_behind_a_wall_belongs_to_whoever_asks(tmp_path: Path) -> None:
+    Account(tmp_path).meet_wall(2000)
+    assert Account(tmp_path).reserve(2100, None, margin=300) == no(2000, 0, "limit")
+    assert Account(tmp_path).reserve(2100, None, margin=60).granted

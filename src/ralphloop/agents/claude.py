@@ -32,8 +32,8 @@ class Claude(Struct, frozen=True, kw_only=True):
         variables=(
             "ANTHROPIC_*",
             "CLAUDE_*",
-            "AWS_*",
-            "GOOGLE_*",
+            "AWS_* with CLAUDE_CODE_USE_BEDROCK",
+            "GOOGLE_* with CLAUDE_CODE_USE_VERTEX",
             "CLOUD_ML_REGION",
             "VERTEX_*",
             "DISABLE_*",

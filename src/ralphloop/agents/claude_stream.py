@@ -84,6 +84,9 @@ class ClaudeStream:
                 count(event.get("max_retries")),
                 (number(event.get("retry_delay_ms")) or 0) / 1000,
                 short(" ".join(str(reason) for reason in reasons if isinstance(reason, (str, int)))),
+                FAULTS.get(text(event.get("error")))
+                or faults.of_status(number(event.get("error_status")))
+                or "transient",
             )
 
     def _assistant(self, event: dict[str, object]) -> Iterator[Event]:

@@ -8,6 +8,7 @@ from ralphloop.agents.claude_stream import ClaudeStream
 from ralphloop.agents.patterns import Patterns, PatternStream
 from ralphloop.agents.text_stream import TextStream
 from ralphloop.agents.words import checked_environment, checked_program, checked_words
+from ralphloop.core.environment import OF_MODELS
 from ralphloop.core.errors import UsageProblem
 from ralphloop.core.ports import Call, Command, Parser, Traits
 
@@ -22,7 +23,7 @@ class CommandAgent(Struct, frozen=True, kw_only=True):
     Without a model the words with `{model}` are left out, and the option before a word that is nothing else.
     """
 
-    traits: ClassVar[Traits] = Traits(variables=("*",))
+    traits: ClassVar[Traits] = Traits(variables=OF_MODELS)
     name: str = "command"
     argv: tuple[str, ...]
     prompt: Literal["stdin", "file"] = "stdin"

@@ -16,7 +16,7 @@ PLAYER = Path(__file__).parent.parent / "templates" / "scripted_agent.py"
 class Scripted(Struct, frozen=True, kw_only=True):
     """Plays a script of actions, JSON or YAML; it speaks claude's stream."""
 
-    traits: ClassVar[Traits] = Traits(tells=("end", "tokens", "cost", "limits"), variables=("*",))
+    traits: ClassVar[Traits] = Traits(tells=("end", "tokens", "cost", "limits"))
     name: str = "scripted"
     script: str
 

@@ -42,12 +42,20 @@ def named(name: str, settings: Mapping[str, object]) -> Agent:
     """The agent of this name: one of the table, or a user's own whose settings say its `kind`."""
     given = dict(settings)
     kind = given.pop("kind", None)
+    for key in ("account", "model"):
+        _plain(name, key, given.pop(key, None))
     if kind is None and not is_known(name):
         own = f"; an agent of your own needs agents.{name}.kind: command"
         raise UsageProblem(f'there is no agent "{name}"', _known_ones(name) + own)
     if kind is not None and not is_known(kind):
         raise UsageProblem(f"agents.{name}.kind: there is no kind {kind!r}", _known_ones(str(kind)))
     return _converted(name, given, _loaded(name if kind is None else str(kind)))
+
+
+def _plain(name: str, key: str, value: object) -> None:
+    """What every agent may be given beside its own settings: whose limits it uses, and its model."""
+    if value is not None and not (isinstance(value, str) and value.isprintable() and len(value) <= 200):
+        raise UsageProblem(f"agents.{name}.{key}: must be text on one line", f"write {key}: NAME")
 
 
 def is_known(kind: object) -> bool:

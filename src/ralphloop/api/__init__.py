@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from ralphloop.api.retelling import follow as follow
     from ralphloop.api.retelling import retell as retell
     from ralphloop.api.running import run as run
+    from ralphloop.api.spending import usage as usage
+    from ralphloop.api.trusting import trust as trust
 
 ROOMS = {
     "changing": ("ask", "archive", "plan_archive", "plan_undo", "undo"),
@@ -24,6 +26,8 @@ ROOMS = {
     "preparing": ("Request", "prepare"),
     "retelling": ("follow", "retell"),
     "running": ("run",),
+    "spending": ("usage",),
+    "trusting": ("trust",),
 }
 __all__ = [name for names in ROOMS.values() for name in names]
 

@@ -2,13 +2,19 @@
 
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
+from shutil import which
 
 from msgspec.structs import replace
 
+from ralphloop.agents import table as agents
+from ralphloop.api.trusting import Distrust
 from ralphloop.config import Config, Setting, plain
+from ralphloop.config.table import advice
 from ralphloop.core.errors import Problem
 from ralphloop.core.ports import Finding
 from ralphloop.core.state import replay
+from ralphloop.core.story import Plan
 from ralphloop.core.wording import cut
 from ralphloop.host.journal import read
 from ralphloop.host.places import Home
@@ -23,6 +29,15 @@ def decided(config: Config, worktree: str) -> Iterator[str]:
         what = _decision(setting, chosen, kind) if file.startswith(".ralph/") and setting.value else ""
         if what:
             yield f"this repository's {file} {what} (line {line})"
+
+
+def distrusted(found: Distrust) -> Iterator[str]:
+    """That a run would ask, or be refused."""
+    if found.note:
+        yield found.note
+    if found.missing:
+        keys = ", ".join(one.key for one in found.missing)
+        yield f"not agreed to yet: {keys}; `ralph run` asks at a terminal and is refused elsewhere (`ralph trust`)"
 
 
 def _decision(setting: Setting, chosen: str, kind: str) -> str:
@@ -46,6 +61,25 @@ def _brief(setting: Setting) -> str:
         value = value.get("argv") or value.get("script") or value.get("program") or value.get("kind")
     words = value.get("command") if isinstance(value, dict) else value
     return cut(shlex.join(map(str, words)) if isinstance(words, list) else str(words), 200)
+
+
+def strangers(plan: Plan | None, config: Config, worktree: str) -> Iterator[Finding]:
+    """Agents that stories or the chain name: those nobody knows, and those that are not there."""
+    wanted = dict.fromkeys(config.chain[1:], "defaults.fallback")
+    wanted |= {story.agent: story.id for story in (plan.open if plan else ()) if story.agent not in ("", *config.chain)}
+    known = (*agents.names(), *config.agents)
+    for name, who in wanted.items():
+        if name not in known:
+            near = advice(name, known)
+            yield Finding("error", f'{who} wants agent "{name}", and there is none', advice=(near,))
+            continue
+        try:
+            program = agents.named(name, config.agent_settings(name)).program
+        except Problem as problem:
+            yield Finding("error", f"{who} wants agent {name}: {problem.message}", advice=(problem.hint,))
+            continue
+        if which(str(Path(worktree, program)) if "/" in program else program) is None:
+            yield Finding("warning", f"{who} wants agent {name}: {program} is not installed, or not on PATH")
 
 
 def finished(home: Home, worktree: str, feature: str) -> str:

@@ -10,16 +10,18 @@ from msgspec.structs import replace
 
 from ralphloop.agents import table as agents
 from ralphloop.api import notices
+from ralphloop.api.trusting import Distrust, distrust_in
 from ralphloop.config import Config, load
 from ralphloop.core.errors import Problem
 from ralphloop.core.policy import Policy
-from ralphloop.core.ports import Agent, Source
+from ralphloop.core.ports import Agent, Finding, Source
 from ralphloop.core.story import Plan
 from ralphloop.engine import opening
 from ralphloop.engine.desk import read_plan
+from ralphloop.engine.permissions import environment_of, permissions
 from ralphloop.engine.preflight import Preflight as Preflight
 from ralphloop.engine.preflight import preflight
-from ralphloop.host import git
+from ralphloop.host import git, glance, operations, sandbox
 from ralphloop.host.files import read
 from ralphloop.host.git import Repository
 from ralphloop.host.places import Home, inside
@@ -38,6 +40,7 @@ class Request(Struct, frozen=True):
     prompt: str = ""
     reset_circuit: bool = False
     skip_preflight: bool = False
+    trust: bool = False  # run what the repository's configuration names, whether somebody has agreed to it or not
 
 
 class Prepared(Struct, frozen=True):
@@ -48,16 +51,26 @@ class Prepared(Struct, frozen=True):
     feature: str
     config: Config
     source: Source
-    agent: Agent
+    agents: Mapping[str, Agent]  # the chain, the first choice first
     policy: Policy
     template: str
     taken: opening.Taken
+
+    @property
+    def agent(self) -> Agent:
+        """The first choice."""
+        return self.agents[self.config.chain[0]]
+
+    def agent_named(self, name: str) -> Agent:
+        """One of the chain, or another that a story wants."""
+        return self.agents.get(name) or agents.named(name, self.config.agent_settings(name))
 
     def preflight(self) -> Preflight:
         protected = self.config.get("protected_branches")
         found = preflight(self.repository, self.feature, self.source, self.agent, protected)
         where = self.home, self.repository.worktree, self.feature
-        findings = tuple(notices.explained(finding, *where) for finding in found.findings)
+        findings = (*(notices.explained(finding, *where) for finding in found.findings), *self.permissions)
+        findings += tuple(notices.strangers(self.plan(), self.config, self.repository.worktree))
         return replace(found, findings=findings, notices=self.notices)
 
     @property
@@ -76,7 +89,23 @@ class Prepared(Struct, frozen=True):
     def notices(self) -> tuple[str, ...]:
         """What a user should know before a run: what stands in the way of going on, what the project decides."""
         told = [self.taken.note] if self.taken.note else []
-        return (*told, *notices.decided(self.config, self.repository.worktree))
+        return (*told, *notices.decided(self.config, self.repository.worktree), *notices.distrusted(self.distrust))
+
+    @property
+    def permissions(self) -> tuple[Finding, ...]:
+        """What is to be said of what the agent may do unasked here."""
+        environment = environment_of(self.agent, self.policy)
+        return tuple(permissions(self.agent, self.policy, environment, sandbox.signs(), root=os.geteuid() == 0))
+
+    @property
+    def withheld(self) -> tuple[str, ...]:
+        """The names of those variables of this environment that the agent is not handed."""
+        return tuple(sorted(os.environ.keys() - environment_of(self.agent, self.policy).keys()))
+
+    @property
+    def distrust(self) -> Distrust:
+        """What the repository's configuration wants to run or allow, and nobody has agreed to."""
+        return distrust_in(self.home, self.repository, self.config)
 
 
 def prepare(request: Request) -> Prepared:
@@ -89,12 +118,14 @@ def prepare(request: Request) -> Prepared:
         # an agent may have left the worktree on another branch: the run's own is what counts
         repository = replace(repository, branch=taken.state.start.branch)
     else:
+        _on_the_way(repository)
         repository = git.on_a_branch(repository)
         taken = opening.of_branch(home, repository, taken)
     feature = git.feature_of(repository.branch)
     config = load(home.root, Path(repository.worktree), request.settings)
     source = _source(config, repository.worktree, feature, taken)
-    policy = config.policy()
+    chain = {name: agents.named(name, config.agent_settings(name)) for name in config.chain}
+    policy = _handed(config, chain)
     if not source.file.startswith(f".ralph/{feature}/"):
         policy = replace(policy, archive=False)
     return Prepared(
@@ -103,11 +134,17 @@ def prepare(request: Request) -> Prepared:
         feature=feature,
         config=config,
         source=source,
-        agent=_agent(config),
+        agents=chain,
         policy=policy,
         template=_template(repository.worktree, feature, request.prompt),
         taken=taken,
     )
+
+
+def _on_the_way(repository: Repository) -> None:
+    """A branch that is missing because git is in the middle of something comes back with its end."""
+    if not repository.branch and (operation := operations.unfinished(repository.git_dir)):
+        raise Problem(f"Not on a branch: {operations.named(operation)} is unfinished", operations.way_out(operation))
 
 
 def _nameable(repository: Repository) -> None:
@@ -131,9 +168,39 @@ def _nameable(repository: Repository) -> None:
         )
 
 
-def _agent(config: Config) -> Agent:
-    name = config.get("defaults.agent")
-    return agents.named(name, config.agent_settings(name))
+def _handed(config: Config, chain: Mapping[str, Agent]) -> Policy:
+    """The rules, with whose account and which model each agent uses."""
+    names = [*chain, *(name for name in config.agents if name not in chain)]
+    return replace(
+        config.policy(),
+        agents=tuple(chain),
+        accounts={name: _account(config, name, chain.get(name)) for name in names},
+        models={name: model for name in names if (model := _model(config, name))},
+    )
+
+
+def _model(config: Config, name: str) -> str:
+    """`--model` is for the first choice, whichever that is."""
+    setting = config.setting("claude.model")
+    told = setting.value and setting.origin.startswith("command line")
+    if told and name == config.chain[0]:
+        return str(setting.value)
+    own = config.agent_settings(name).get("model", "")
+    return str(own or (setting.value if config.agent_kind(name) == "claude" and not told else ""))
+
+
+def _account(config: Config, name: str, agent: Agent | None) -> str:
+    """As configured; else the agent with the folder that says who is signed in."""
+    own = config.agent_settings(name)
+    if own.get("account"):
+        return str(own["account"])
+    if config.get("limits.account") and name == config.chain[0]:
+        return str(config.get("limits.account"))
+    variable, usual = agent.traits.folder if agent is not None else ("", "")
+    given = dict(own.get("env") or {}).get(variable) or os.environ.get(variable, "") if variable else ""
+    if not given or Path(given).expanduser() == Path(usual).expanduser():
+        return config.agent_kind(name) if variable else name
+    return f"{config.agent_kind(name)}-{glance.digest(os.fsencode(given))[:6]}"
 
 
 def _source(config: Config, worktree: str, feature: str, taken: opening.Taken) -> Source:

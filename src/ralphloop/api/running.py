@@ -7,10 +7,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from ralphloop.api.metering import Meter
 from ralphloop.api.preparing import Preflight as Preflight
 from ralphloop.api.preparing import Prepared as Prepared
 from ralphloop.api.preparing import Request as Request
 from ralphloop.api.preparing import prepare as prepare
+from ralphloop.api.trusting import Untrusted as Untrusted
 from ralphloop.core.errors import Problem
 from ralphloop.core.state import RunState
 from ralphloop.engine import opening
@@ -53,6 +55,8 @@ async def run(
         found = None if request.skip_preflight or prepared.taken.in_the_middle else prepared.preflight()
         if found is not None and not found.ok:
             raise PreflightFailed(found)
+        if not request.trust and (distrust := prepared.distrust).missing:
+            raise Untrusted(distrust)
         if ready is not None:
             ready(prepared, found)
         desk = await opening.open_run(_order(prepared, request), locks, prepared.taken, hear)
@@ -74,7 +78,9 @@ def _order(prepared: Prepared, request: Request) -> opening.Order:
         repository=prepared.repository,
         feature=prepared.feature,
         source=prepared.source,
-        agent=prepared.agent,
+        agents=tuple(prepared.agents),
+        agent_named=prepared.agent_named,
+        meter=Meter(prepared.config, prepared.repository.worktree),
         policy=prepared.policy,
         template=prepared.template,
         reset_breakers=request.reset_circuit,

@@ -18,6 +18,17 @@ EVENTS = Event.__args__
 ONCE = ("bad", "note")  # kinds of lines that are told once an iteration: the second time they are no news
 
 
+def _spent(state: RunState, used: int) -> str:
+    return spent(
+        used,
+        tokens_unknown(state),
+        known_cost(state),
+        cost_unknown(state),
+        cost_estimated=any(row.cost_estimated for row in state.iterations),
+        tokens_estimated=any(row.tokens_estimated for row in state.iterations),
+    )
+
+
 class JsonLines:
     """Every record and event as a line; nothing else on stdout."""
 
@@ -101,7 +112,7 @@ class Account:
         used = sum(row.tokens or 0 for row in state.iterations)
         say("")
         facts = [f"{state.done} of {state.total} stories finished", counted(rounds, "iteration")]
-        facts += [counted(commits, "commit"), spoken(max(0, sum(row.ended - row.started for row in state.iterations)))]
+        facts += [counted(commits, "commit"), spoken(sum(row.seconds for row in state.iterations))]
         if rounds:
-            facts.append(spent(used, tokens_unknown(state), known_cost(state), cost_unknown(state)))
+            facts.append(_spent(state, used))
         self.screen.line("head", " · ".join(facts))

@@ -8,6 +8,7 @@ from ralphloop.cli.options import (
     FOLDER,
     NUMBER,
     RUN_NAME,
+    SCOPED,
     TEXT,
     Argument,
     Command,
@@ -20,6 +21,7 @@ YES = Option("yes", "do it without asking", short="y")
 RUN = Argument("RUN", "a run as `ralph list` names it; by default that of this worktree", kind=RUN_NAME)
 OF_RUN = Option("run", "a run as `ralph list` names it", kind=RUN_NAME, metavar="RUN")
 SHELLS = ("bash", "zsh", "fish")
+USAGE_BY = ("day", "session", "model", "project", "agent", "story", "run")
 ON_LIMIT = ("ask", "wait", "exit")
 
 RUN_OPTIONS = (
@@ -36,8 +38,23 @@ RUN_OPTIONS = (
         short="r", kind=NUMBER, metavar="CALLS", least=0, off=True, key="defaults.rate_limit_per_hour",
     ),
     Option("prompt", "a prompt of your own instead of the usual one", short="p", kind=FILE, metavar="FILE"),
-    Option("agent", "the agent to run (default claude)", kind=AGENT_NAME, metavar="NAME", key="defaults.agent"),
-    Option("model", "the model the agent is told to use", kind=TEXT, metavar="NAME", key="claude.model"),
+    Option(
+        "agent", "the agent to run (default claude), or several in turn, as claude,codex",
+        kind=AGENT_NAME, metavar="NAME", key="defaults.agent",
+    ),
+    Option("model", "the model the first agent is told to use", kind=TEXT, metavar="NAME", key="claude.model"),
+    Option(
+        "max-cost", "dollars for the run; story=5,day=50 for a story, or the account's day",
+        kind=SCOPED, metavar="DOLLARS", key="budget.SCOPE_cost",
+    ),
+    Option(
+        "max-tokens", "tokens in and out for the run; story=COUNT, day=COUNT too",
+        kind=SCOPED, metavar="COUNT", key="budget.SCOPE_tokens",
+    ),
+    Option(
+        "max-time", "minutes of agents at work, or 8h, for the run; story=TIME, day=TIME too",
+        kind=SCOPED, metavar="TIME", key="budget.SCOPE_minutes",
+    ),
     Option(
         "pause", "seconds between iterations, or 2m (default 2)",
         kind=DURATION, metavar="TIME", least=0, key="defaults.pause_seconds",
@@ -53,6 +70,7 @@ RUN_OPTIONS = (
     Option("no-archive", "leave the feature folder in its place at the end", key="archive.on_done", sets=False),
     Option("reset-circuit", "set the circuit breaker's counters to zero"),
     Option("skip-preflight", "do not look at the files first"),
+    Option("trust", "run what this repository's config.yaml names, this once, without asking"),
     Option(
         "dangerously-skip-permissions", "let the agent do anything without asking",
         key="claude.dangerously_skip_permissions",
@@ -69,6 +87,7 @@ COMMANDS = (
             ("ralph run -n 5 -t 30", "5 iterations of 30 minutes at most"),
             ("ralph run --dry-run", "only show what would happen"),
             ("ralph run --on-limit wait", "sleep until the usage limit is over"),
+            ("ralph run --max-cost 20,day=50", "at most $20 for this run, and $50 a day"),
         ),
     ),
     Command(
@@ -105,9 +124,38 @@ COMMANDS = (
         options=(Option("all", "of every repository"), Option("names", "only their names, one a line"), JSON),
     ),
     Command(
+        "usage", "show the tokens and the cost of every agent on this machine",
+        options=(
+            Option("since", "from this day or moment on, or so long ago", kind=TEXT, metavar="TIME"),
+            Option("until", "up to this moment, or to the end of this day", kind=TEXT, metavar="TIME"),
+            Option("today", "since midnight"),
+            Option("week", "the last 7 days, today among them"),
+            Option("month", "the last 30 days; so it is without any of these"),
+            Option("by", "what makes a row (default day)", kind=CHOICE, choices=USAGE_BY, metavar="WHAT"),
+            JSON,
+        ),
+        more=f"WHAT is one of {', '.join(USAGE_BY)}. Read from the session files of claude, codex, gemini, opencode,"
+        " copilot and qwen, each answer counted once. Ends with 1 when a file cannot be read, and names it.",
+        examples=(
+            ("ralph usage", "the last 30 days, day by day"),
+            ("ralph usage --since 2026-01-01 --by project", "where it went this year"),
+            ("ralph usage --since 5h --by model", "the last five hours"),
+            ("ralph usage --today --by story", "what each story of your runs took"),
+        ),
+    ),
+    Command(
         "validate", "look at branch, feature folder and files, and run nothing",
         options=(JSON,),
         more="Ends with 1 when there is an error, with 0 when there are warnings only.",
+    ),
+    Command(
+        "trust", "agree to what this repository's config.yaml runs and allows",
+        options=(
+            Option("list", "show every repository that something was agreed to for"),
+            Option("remove", "agree no more: the next run asks again"),
+            JSON,
+        ),
+        more="Without an option it shows the commands and permissions, and remembers that they are agreed to.",
     ),
     Command("archive", "move the finished feature folder into .ralph/archive", options=(YES, JSON)),
     Command(
@@ -119,6 +167,14 @@ COMMANDS = (
     Command(
         "config", "show every setting and where it comes from",
         options=(Option("agents", "only the names of the agents there are, one a line"), JSON),
+    ),
+    Command("agents", "list the agents there are, and what is known of each", options=(JSON,)),
+    Command(
+        "doctor", "look at all that a run needs, and say what to do",
+        options=(Option("probe", "start the agents once and say what has drifted; costs a few cents"), YES, JSON),
+        arguments=(Argument("AGENT", "the one to probe; by default every one that is installed", kind=AGENT_NAME),),
+        more="Ends with 1 when something stands against a run.",
+        examples=(("ralph doctor --probe claude", "is its stream still what is expected?"),),
     ),
     Command(
         "demo", "watch a small run with a scripted agent: no account, no cost",

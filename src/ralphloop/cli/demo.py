@@ -39,7 +39,7 @@ def call(parsed: Parsed) -> int:
     os.chdir(repository)
     say(f"A new repository with six stories lies in {repository}")
     say("Its agent is scripted: one attempt fails a check, one claims what is not so, one hangs. Watch.\n")
-    code = running.call(parse(["run", *(["--verbose"] if parsed.options.get("verbose") else [])]))
+    code = running.call(parse(["run", "--trust", *(["--verbose"] if parsed.options.get("verbose") else [])]))
     if code == DONE:
         _show(repository, home)
     return code

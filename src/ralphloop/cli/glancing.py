@@ -8,7 +8,7 @@ from ralphloop.cli.output import Screen, data
 from ralphloop.cli.parse import Parsed
 from ralphloop.core.duration import spoken
 from ralphloop.core.errors import Problem
-from ralphloop.core.wording import WAITS, labelled, of_row, spent, standing, wished
+from ralphloop.core.wording import WAITS, labelled, money, of_row, spent, standing, tokens, wished
 
 Row = dict[str, object]
 NEEDED = (
@@ -16,7 +16,7 @@ NEEDED = (
     "story", "story_title", "calls_used", "calls_limit", "calls_reset_at", "no_progress",
     "no_progress_threshold", "same_error", "same_error_threshold", "false_claims", "tokens", "cost", "cost_unknown",
     "why", "advice", "exit_code", "archive", "tokens_unknown", "step", "check", "step_since", "step_allowed",
-    "step_until",
+    "step_until", "agent", "cost_limit", "tokens_limit", "cost_estimated", "tokens_estimated",
 )  # fmt: skip
 GOOD, BAD, BUSY, REST = "32", "31", "36", "33"
 
@@ -103,7 +103,19 @@ def _spent(row: Row) -> str:
     used = _number(row["tokens"]) or 0
     if not (used or cost or unknown or cost_unknown):
         return "nothing yet"
-    return spent(int(used), int(unknown), cost, int(cost_unknown)).replace(" · ", ", ")
+    said = spent(
+        int(used), int(unknown), cost, int(cost_unknown),
+        cost_estimated=bool(row["cost_estimated"]), tokens_estimated=bool(row["tokens_estimated"]),
+    ).replace(" · ", ", ")  # fmt: skip
+    return "; ".join([said, *_limits(row)])
+
+
+def _limits(row: Row) -> list[str]:
+    """Of the run's budget."""
+    most, count = _number(row["cost_limit"]), _number(row["tokens_limit"])
+    limits = [money(most)] if most is not None else []
+    limits += [tokens(int(count))] if count is not None else []
+    return [f"at most {' and '.join(limits)}"] if limits else []
 
 
 def _status(row: Row, pid: int | None, status: str) -> str:

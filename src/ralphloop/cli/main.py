@@ -5,10 +5,15 @@ import sys
 
 from ralphloop.core.errors import BROKEN_PIPE, INTERNAL, NOT_DONE, SIGNALLED, Problem
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 ROOMS = {
     "run": "running",
     "status": "glancing",
     "list": "showing",
+    "usage": "usage",
     "log": "telling",
     "validate": "showing",
     "config": "showing",
@@ -16,8 +21,11 @@ ROOMS = {
     "pause": "asking",
     "resume": "asking",
     "tell": "asking",
+    "trust": "trusting",
     "archive": "changing",
     "undo": "changing",
+    "agents": "roster",
+    "doctor": "doctor",
     "demo": "demo",
     "completion": "explaining",
     "help": "explaining",
@@ -25,19 +33,19 @@ ROOMS = {
 }
 
 
-def main() -> int:
-    """Runs a command and gives its exit code."""
+def main(called: "Callable[[list[str]], int] | None" = None) -> int:
+    """Runs a command of this program, or of another that is called with its words, and gives the exit code."""
     _open_streams()
-    code = _guarded()
+    code = _guarded(called or _called)
     if output := sys.modules.get("ralphloop.cli.output"):
         output.wait_for_readers(hurry=code in SIGNALLED.values())
     return code
 
 
-def _guarded() -> int:
+def _guarded(called: "Callable[[list[str]], int]") -> int:
     """Expected trouble is a message, anything else a bug with a log."""
     try:
-        return _called(sys.argv[1:])
+        return called(sys.argv[1:])
     except Problem as problem:
         return _refused(problem)
     except KeyboardInterrupt:

@@ -3,11 +3,16 @@
 # Plain classes: the modules that make better ones take longer to import than the rest of the program to start.
 
 FLAG, TEXT, NUMBER, DURATION, CHOICE, FILE, FOLDER = "flag", "text", "number", "duration", "choice", "file", "folder"
+SCOPED = "scoped"  # one value for a run, or one each for a run, a story and a day
+SCOPES = ("run", "story", "day")
 RUN_NAME, AGENT_NAME = "run", "agent"  # texts of which the program itself knows those that there are
 
 
 class Option:
-    """`key` names the setting of the configuration that the option overrides; a flag sets it to `sets`."""
+    """`key` names the setting of the configuration that the option overrides; a flag sets it to `sets`.
+
+    A scoped one overrides the settings that come of its key with each scope in the place of SCOPE.
+    """
 
     def __init__(
         self,

@@ -33,7 +33,7 @@ GLYPHS = {
     "answer": "    ← ",
     "fault": "    ✗ ",
 }
-PLAIN_GLYPHS = {"▶": ">", "✓": "+", "✗": "x", "→": "-", "←": "<", "·": "-", "…": "...", "⚠": "!"}
+PLAIN_GLYPHS = {"▶": ">", "✓": "+", "✗": "x", "→": "-", "←": "<", "·": "-", "…": "...", "⚠": "!", "≥": ">="}
 NARROWEST = 10  # columns
 
 
@@ -239,10 +239,17 @@ def refusal(problem: Problem, **more: object) -> None:
         data(json.dumps({"error": error, **more}, ensure_ascii=True).encode())
 
 
-def confirmed(question: str) -> bool:
-    """Ask at a terminal; without one the answer is no."""
-    if not sys.stdin.isatty():
+def _in_background() -> bool:
+    """Who reads from the terminal there is stopped until somebody comes and looks."""
+    try:
+        return os.tcgetpgrp(sys.stdin.fileno()) != os.getpgrp()
+    except OSError:  # it is not the terminal that controls us
         return False
-    sys.stderr.write(f"{question} [y/N] ")
-    sys.stderr.flush()
+
+
+def confirmed(question: str) -> bool:
+    """Ask at a terminal; without one, or in its background, the answer is no."""
+    if not sys.stdin.isatty() or _in_background():
+        return False
+    put(sys.stderr, f"{question} [y/N] ")
     return sys.stdin.readline().strip().lower() in ("y", "yes")

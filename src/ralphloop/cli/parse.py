@@ -8,6 +8,8 @@ from ralphloop.cli.options import (
     FLAG,
     FOLDER,
     NUMBER,
+    SCOPED,
+    SCOPES,
     VERSION,
     Argument,
     Command,
@@ -33,11 +35,15 @@ class Parsed:
         """What the options say about settings of the configuration, with the option's name."""
         command = self.program.command(self.command)
         known = {option.long: option for option in command.options} if command else {}
-        return {
-            known[long].key: (known[long].sets if known[long].kind == FLAG else value, f"--{long}")
-            for long, value in self.options.items()
-            if known[long].key
-        }
+        found: dict[str, tuple[Value, str]] = {}
+        for long, value in self.options.items():
+            option, name = known[long], f"--{long}"
+            if option.kind == SCOPED:
+                parts = scoped(name, str(value)).items()
+                found |= {option.key.replace("SCOPE", scope): (part, name) for scope, part in parts}
+            elif option.key:
+                found[option.key] = (option.sets if option.kind == FLAG else value, name)
+        return found
 
 
 def parse(argv: list[str], program: Program = RALPH) -> Parsed:
@@ -124,7 +130,9 @@ class _Reading:
         return self.words.pop()
 
     def _take(self, option: Option, name: str, value: str) -> None:
-        self.options[option.long] = _value(option, name, value)
+        before = self.options.get(option.long)
+        found = _value(option, name, value)
+        self.options[option.long] = f"{before},{found}" if before and option.kind == SCOPED else found
 
     def _unknown(self, name: str) -> UsageProblem:
         called = f"{self.program.name} {self.command.name}"
@@ -151,10 +159,25 @@ def _value(option: Option, name: str, text: str) -> Value:
         if option.off and text.lower() == "off":
             return 0
         return _number(name, text, option.least, " or off" if option.off else "")
+    if option.kind == SCOPED:
+        scoped(name, text)
     if option.kind == CHOICE and text not in option.choices:
         hint = _near(text, option.choices) or f"write {name} {option.choices[0]}"
         raise UsageProblem(f'{name} must be one of {", ".join(option.choices)}, not "{_shown(text)}"', hint)
     return text if option.kind in (FILE, FOLDER) else _readable(name, text)
+
+
+def scoped(name: str, text: str) -> dict[str, str]:
+    """`20` is for the run; `20,day=50,story=5` for each as it says."""
+    found: dict[str, str] = {}
+    for part in text.split(","):
+        scope, named, value = part.strip().rpartition("=")
+        scope = scope.strip() if named else "run"
+        if scope not in SCOPES or not value.strip():
+            hint = f"write {name} 20 for the run, or {name} run=20,story=5,day=50"
+            raise UsageProblem(f'{name}: "{_shown(part)}" is no limit of a run, a story or a day', hint)
+        found[scope] = value.strip()
+    return found
 
 
 def _arguments(program: Program, command: Command, words: list[str]) -> list[str]:

@@ -16,9 +16,9 @@ def show(found: Preflight, stream: TextIO) -> None:
         talk(f"note: {clean(notice)}")
 
 
-def warn(found: Preflight) -> None:
+def warn(findings: tuple[Finding, ...]) -> None:
     """The warnings alone, where the list as a whole would be noise."""
-    for finding in found.findings:
+    for finding in findings:
         if finding.level == "warning":
             talk(clean("\n".join([f"{GLYPHS['warning']} {finding.line}", *(f"    {one}" for one in finding.details)])))
 

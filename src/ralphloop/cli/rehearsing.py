@@ -2,7 +2,6 @@
 
 import shlex
 import sys
-from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
@@ -12,7 +11,7 @@ from ralphloop.api.preparing import Prepared
 from ralphloop.cli import preflight
 from ralphloop.cli.output import Screen, data, say
 from ralphloop.core.duration import spoken
-from ralphloop.core.errors import DONE, NOT_DONE, Problem
+from ralphloop.core.errors import DONE, NOT_DONE
 from ralphloop.core.ports import Call, Command
 from ralphloop.core.wording import labelled
 
@@ -46,13 +45,20 @@ def _report(prepared: Prepared) -> dict[str, object]:
         "running": _running(prepared),
         "goes_on_with": state.start.run if state else None,
         "policy": prepared.policy,
+        "withheld": prepared.withheld,
         "notices": prepared.notices,
     }
 
 
 def _command(prepared: Prepared) -> Command:
     policy = prepared.policy
-    call = Call("PROMPT", len(prepared.template), policy.skip_permissions, policy.allowed_tools, policy.model)
+    call = Call(
+        "PROMPT",
+        len(prepared.template),
+        policy.skip_permissions,
+        policy.allowed_tools,
+        policy.models.get(prepared.agent.name, ""),
+    )
     return prepared.agent.command(call)
 
 
@@ -80,6 +86,7 @@ def _rows(prepared: Prepared) -> list[tuple[str, str]]:
         ("Iterations", f"at most {policy.max_iterations}, each at most {spoken(policy.timeout)}"),
         ("Calls", f"{limit} an hour"),
     ]
+    rows.append(("Environment", f"withheld from the agent: {', '.join(prepared.withheld) or 'nothing'}"))
     if prepared.kind == "claude":
         rows.append(("Permissions", permissions))
     if pid := _running(prepared):
@@ -89,9 +96,8 @@ def _rows(prepared: Prepared) -> list[tuple[str, str]]:
 
 
 def _stories(prepared: Prepared) -> str:
-    try:
-        plan = prepared.source.take(Path(prepared.repository.worktree, prepared.source.file).read_bytes())
-    except (OSError, Problem) as trouble:
-        return f"unknown ({trouble})"
+    plan = prepared.plan()
+    if plan is None:
+        return "unknown: `ralph validate` says why"
     upcoming = f", next {labelled(plan.open[0].id, plan.open[0].title)}" if plan.open else ""
     return f"{len(plan.marked)} of {len(plan.stories)} finished{upcoming}"

@@ -10,8 +10,8 @@ import msgspec
 
 from ralphloop import api
 from ralphloop.api.preparing import Preflight, Prepared, Request
-from ralphloop.api.running import PreflightFailed
-from ralphloop.cli import preflight
+from ralphloop.api.running import PreflightFailed, Untrusted
+from ralphloop.cli import preflight, trusting
 from ralphloop.cli.account import Account, JsonLines
 from ralphloop.cli.output import clean, refusal, say, silence, talk, wait_for_nobody
 from ralphloop.cli.parse import Parsed
@@ -34,6 +34,7 @@ def call(parsed: Parsed) -> int:
         prompt=str(options.get("prompt", "")),
         reset_circuit=bool(options.get("reset-circuit")),
         skip_preflight=bool(options.get("skip-preflight")),
+        trust=bool(options.get("trust")),
     )
     if options.get("monitor"):
         talk("warning: --monitor is ignored: there is no dashboard in this version; `ralph log -f` follows the run")
@@ -56,6 +57,10 @@ def _driven(request: Request, account: Account | JsonLines, *, as_json: bool) ->
         if as_json:
             refusal(failed, findings=[msgspec.to_builtins(finding) for finding in failed.found.findings])
         return NOT_DONE
+    except Untrusted as refused:
+        if trusting.agreed(refused.distrust, as_json=as_json):
+            return _driven(request, account, as_json=as_json)
+        raise
     _heard(lambda: _close(account, state))
     return state.end.exit_code if state.end else NOT_DONE
 
@@ -75,11 +80,12 @@ def _heard(saying: Callable[[], None]) -> None:
         talk(f"warning: nobody reads the output any more ({error.strerror}); the run goes on, `ralph log -f` shows it")
 
 
-def _ready(prepared: Prepared, found: Preflight | None) -> None:
+def _ready(prepared: Prepared, found: Preflight | None, *, verbose: bool) -> None:
     if prepared.taken.note:
         talk(f"warning: {clean(prepared.taken.note)}")
-    if found is not None:
-        preflight.warn(found)
+    preflight.warn(prepared.permissions if found is None else found.findings)
+    if verbose:
+        talk(f"withheld from the agent: {clean(', '.join(prepared.withheld)) or 'nothing'}")
 
 
 async def _run(request: Request, account: Account | JsonLines) -> RunState:
@@ -106,9 +112,12 @@ async def _run(request: Request, account: Account | JsonLines) -> RunState:
     def hear(state: RunState | None, said: Record | Event) -> None:
         _heard(lambda: account.hear(state, said))
 
+    def ready(prepared: Prepared, found: Preflight | None) -> None:
+        _ready(prepared, found, verbose=isinstance(account, Account) and account.verbose)
+
     ticking = asyncio.create_task(_tick(account))
     try:
-        return await api.run(request, hear=hear, asks=Question(account).ask, ready=_ready, opened=opened)
+        return await api.run(request, hear=hear, asks=Question(account).ask, ready=ready, opened=opened)
     finally:
         ticking.cancel()
 

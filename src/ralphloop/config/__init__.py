@@ -9,10 +9,11 @@ from msgspec import Struct
 from ralphloop.agents.table import is_known, named, names
 from ralphloop.config.document import document
 from ralphloop.config.layer import settings
-from ralphloop.config.table import AGENTS, BY_NAME, CHECKS, KEYS, Key, Setting, advice
+from ralphloop.config.table import AGENTS, BY_NAME, CHECKS, KEYS, PRICES, Key, Setting, advice
 from ralphloop.config.values import plain, read, shown
 from ralphloop.core.errors import UsageProblem
-from ralphloop.core.policy import CheckRule, Policy, PromptRule
+from ralphloop.core.policy import Bound, Budget, CheckRule, Policy, PromptRule
+from ralphloop.core.price import TABLE, Price
 
 __all__ = ["Config", "Setting", "load", "plain", "shown"]
 
@@ -55,15 +56,28 @@ class Config(Struct, frozen=True):
     def agent_kind(self, name: str) -> str:
         return str(self.agent_settings(name).get("kind", name))
 
+    @property
+    def prices(self) -> dict[str, Price]:
+        """What tokens cost: the table of the package, and over it what the user configured."""
+        own = {s.key.removeprefix(f"{PRICES}."): s.value for s in self.settings if isinstance(s.value, Price)}
+        return {**TABLE, **own}
+
     def policy(self) -> Policy:
         """The rules of a run."""
-        own: dict[str, Any] = {}
-        prompt: dict[str, Any] = {}
+        fields: dict[str, dict[str, Any]] = {}
         for key in KEYS:
             group, _, field = key.field.rpartition(".")
             if field:
-                (prompt if group else own)[field] = _scaled(key, self.get(key.name))
-        return Policy(**own, prompt=PromptRule(**prompt), checks=self.checks)
+                fields.setdefault(group, {})[field] = _scaled(key, self.get(key.name))
+        own = fields[""]
+        own["environment"] = (*own["environment"], *self.get("environment.add"))
+        bounds = {scope: Bound(**fields[f"budget.{scope}"]) for scope in ("run", "story", "day", "attempt")}
+        return Policy(**own, prompt=PromptRule(**fields["prompt"]), budget=Budget(**bounds), checks=self.checks)
+
+    @property
+    def chain(self) -> tuple[str, ...]:
+        """The agents that may work, the first choice first."""
+        return tuple(dict.fromkeys((self.get("defaults.agent"), *self.get("defaults.fallback"))))
 
 
 def _scaled(key: Key, value: Any) -> Any:
@@ -78,9 +92,9 @@ def load(home: Path, worktree: Path | None, overrides: Mapping[str, tuple[Any, s
         layers.append(document(worktree / PROJECT / FILE, inside=worktree))
     for layer in layers:
         held |= {setting.key: setting for setting in settings(layer)} if layer else {}
-    for name, (value, option) in (overrides or {}).items():
+    for name, (value, option) in _spread(overrides or {}).items():
         held[name] = _overridden(name, value, option)
-    ranks = {name: rank for rank, name in enumerate([*BY_NAME, CHECKS, AGENTS])}
+    ranks = {name: rank for rank, name in enumerate([*BY_NAME, CHECKS, AGENTS, PRICES])}
     # the sort is stable: checks and agents stay in the order in which they were first named
     ordered = sorted(held.values(), key=lambda s: ranks.get(s.key, ranks.get(s.key.split(".")[0], 0)))
     config = Config(tuple(ordered))
@@ -90,19 +104,29 @@ def load(home: Path, worktree: Path | None, overrides: Mapping[str, tuple[Any, s
 
 def _look_at_the_agent(config: Config) -> None:
     """What only both files and the command line together tell: that the chosen agent is there, and can be started."""
-    chosen = config.setting("defaults.agent")
-    if chosen.value not in config.agents and not is_known(chosen.value):
-        known = (*dict.fromkeys((*names(), *config.agents)),)
-        near = advice(chosen.value, known)
-        nearest = f"; {near}" if near.startswith("did you mean") else ""
-        hint = f"known: {', '.join(known)}{nearest}; one of your own needs agents.{chosen.value}.kind: command"
-        raise UsageProblem(f'{chosen.origin}: there is no agent "{chosen.value}"', hint)
+    for name in config.chain:
+        if name not in config.agents and not is_known(name):
+            known = (*dict.fromkeys((*names(), *config.agents)),)
+            chosen = config.setting("defaults.agent" if name == config.chain[0] else "defaults.fallback")
+            near = advice(name, known)
+            nearest = f"; {near}" if near.startswith("did you mean") else ""
+            hint = f"known: {', '.join(known)}{nearest}; one of your own needs agents.{name}.kind: command"
+            raise UsageProblem(f'{chosen.origin}: there is no agent "{name}"', hint)
     try:
         named("claude", {"program": config.get("claude.program"), "args": list(config.get("claude.args"))})
     except UsageProblem as problem:
         key = "claude.args" if ".args" in problem.message else "claude.program"
         said = problem.message.replace("agents.claude.", "claude.")
         raise UsageProblem(f"{config.setting(key).origin}: {said}", problem.hint) from None
+
+
+def _spread(overrides: Mapping[str, tuple[Any, str]]) -> Mapping[str, tuple[Any, str]]:
+    """`--agent claude,codex` is a chain; `--agent codex` alone is no part of one."""
+    value, option = overrides.get("defaults.agent", (None, ""))
+    if not isinstance(value, str):
+        return overrides
+    first, *rest = (part.strip() for part in value.split(","))
+    return {**overrides, "defaults.agent": (first, option), "defaults.fallback": (tuple(rest), option)}
 
 
 def _overridden(name: str, value: Any, option: str) -> Setting:

@@ -1,5 +1,6 @@
 """A YAML file as nodes that know their line: bounded, without tags that mean code, nothing run or expanded."""
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -146,7 +147,9 @@ def _content(file: Path, inside: Path | None) -> bytes | None:
             raise Problem(f"{file} is a link to nothing", "repair the link or remove it") from None
         return None
     except OSError as error:
-        raise Problem(f"{file} cannot be read: {error.strerror}", "look at its place and its permissions") from None
+        if error.errno != errno.ENXIO:  # a socket
+            raise Problem(f"{file} cannot be read: {error.strerror}", "look at its place and its permissions") from None
+        content = None
     if content is None:
         raise Problem(f"{file} is not a file", "a configuration is a text file in YAML")
     if len(content) > LARGEST:

@@ -7,7 +7,8 @@ import yaml
 
 from ralphloop.agents.table import is_known, named, names
 from ralphloop.config.document import PREFIX, Document, nothing
-from ralphloop.config.table import AGENTS, BY_NAME, CHECKS, SECTIONS, TOP, Setting, advice
+from ralphloop.config.prices import prices
+from ralphloop.config.table import AGENTS, BY_NAME, CHECKS, PRICES, SECTIONS, TOP, Setting, advice
 from ralphloop.config.values import NO, YES, read
 from ralphloop.core import duration
 from ralphloop.core.errors import UsageProblem
@@ -26,6 +27,8 @@ def settings(document: Document) -> list[Setting]:
             found += _checks(document, value)
         elif name == AGENTS:
             found += _agents(document, value)
+        elif name == PRICES:
+            found += prices(document, value)
         elif name in SECTIONS:
             for inner, inner_node, inner_value in document.pairs(value, name):
                 found.append(_setting(document, f"{name}.{inner}", inner_node, inner_value))
@@ -124,6 +127,8 @@ def _command(document: Document, key: str, name: str, node: yaml.Node) -> CheckR
 
 
 def _agents(document: Document, node: yaml.Node) -> list[Setting]:
+    if isinstance(node, yaml.SequenceNode):
+        return _chain(document, node)
     found = []
     for name, name_node, value in document.pairs(node, AGENTS):
         key = f"{AGENTS}.{name}"
@@ -136,6 +141,18 @@ def _agents(document: Document, node: yaml.Node) -> list[Setting]:
             raise document.complaint(value, key, "must be a section", hint)
         found.append(Setting(key, _agent(document, key, name, value), document.place(name_node)))
     return found
+
+
+def _chain(document: Document, node: yaml.Node) -> list[Setting]:
+    """`agents: [claude, codex]` says in which order they take turns."""
+    try:
+        first, *rest = [read(BY_NAME["defaults.agent"], name) for name in _raw(node)] or [""]
+        if not first:
+            raise UsageProblem("is empty", "name one agent at least: agents: [claude, codex]")
+    except UsageProblem as problem:
+        raise document.complaint(node, AGENTS, problem.message, problem.hint) from None
+    place = document.place(node)
+    return [Setting("defaults.agent", first, place), Setting("defaults.fallback", tuple(rest), place)]
 
 
 def _agent(document: Document, key: str, name: str, node: yaml.Node) -> dict[str, Any]:

@@ -4,14 +4,12 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from ralphloop.agents import table as agents
 from ralphloop.core.policy import Policy, PromptRule
 
-Kind = Literal["flag", "count", "duration", "choice", "text", "name", "path", "texts", "tools"]
+Kind = Literal["flag", "count", "duration", "choice", "text", "name", "path", "texts", "names", "tools", "amount"]
 ON_LIMIT = ("ask", "wait", "exit")
 UNCOMMITTED = ("snapshot", "commit", "leave")
 SOURCES = ("auto", "prd", "tasks")
-AGENT_KINDS = tuple(agents.AGENTS)
 
 
 class Key(Struct, frozen=True):
@@ -20,7 +18,7 @@ class Key(Struct, frozen=True):
     name: str
     kind: Kind
     default: Any
-    field: str = ""  # of Policy, or `prompt.` and a field of PromptRule
+    field: str = ""  # of Policy, or of a value in it: `prompt.inline`, `budget.run.cost`
     unit: float = 1
     least: int = 1
     off: bool = False  # `off` is allowed and held as None
@@ -39,6 +37,16 @@ class Setting(Struct, frozen=True):
 NORMAL = Policy()
 PROMPT = PromptRule()
 
+
+def _bounds(scope: str) -> tuple[Key, ...]:
+    """The limits of what a run, a story or a day may take."""
+    return (
+        Key(f"budget.{scope}_cost", "amount", None, f"budget.{scope}.cost", off=True),
+        Key(f"budget.{scope}_tokens", "count", None, f"budget.{scope}.tokens", off=True),
+        Key(f"budget.{scope}_minutes", "duration", None, f"budget.{scope}.seconds", unit=60, off=True),
+    )
+
+
 KEYS = (
     Key("defaults.max_iterations", "count", NORMAL.max_iterations, "max_iterations"),
     Key("defaults.timeout_minutes", "duration", NORMAL.timeout, "timeout", unit=60),
@@ -47,6 +55,7 @@ KEYS = (
     Key("defaults.on_limit", "choice", NORMAL.on_limit, "on_limit", choices=ON_LIMIT),
     Key("defaults.silence_minutes", "duration", NORMAL.silence, "silence", unit=60, off=True),
     Key("defaults.agent", "name", "claude"),
+    Key("defaults.fallback", "texts", (), blank=True),
     Key(
         "circuit_breaker.no_progress_threshold",
         "count",
@@ -61,9 +70,11 @@ KEYS = (
     Key("completion.uncommitted", "choice", NORMAL.uncommitted, "uncommitted", choices=UNCOMMITTED),
     Key("claude.dangerously_skip_permissions", "flag", NORMAL.skip_permissions, "skip_permissions"),
     Key("claude.allowed_tools", "tools", NORMAL.allowed_tools, "allowed_tools", blank=True),
-    Key("claude.model", "text", NORMAL.model, "model", blank=True),
+    Key("claude.model", "text", "", blank=True),
     Key("claude.program", "text", "claude"),
     Key("claude.args", "texts", (), blank=True),
+    Key("environment.keep", "names", NORMAL.environment, "environment", blank=True),
+    Key("environment.add", "names", (), blank=True),
     Key("protected_branches", "texts", ("main", "master", "develop")),
     Key("prompt.inline", "flag", PROMPT.inline, "prompt.inline"),
     Key("prompt.references", "flag", PROMPT.references, "prompt.references"),
@@ -75,9 +86,16 @@ KEYS = (
     Key("supervision.kill_grace_seconds", "duration", NORMAL.kill_grace, "kill_grace", least=0),
     Key("supervision.result_grace_seconds", "duration", NORMAL.result_grace, "result_grace", least=0),
     Key("supervision.output_limit_megabytes", "count", NORMAL.output_limit >> 20, "output_limit", unit=1 << 20),
-    Key("limits.account", "name", NORMAL.account, "account", blank=True),
+    Key("limits.account", "name", "", blank=True),
+    Key("limits.margin_seconds", "duration", NORMAL.limit_margin, "limit_margin", least=0),
     Key("limits.ask_seconds", "duration", NORMAL.ask_seconds, "ask_seconds", least=0),
     Key("limits.unknown_limit_wait_seconds", "duration", NORMAL.unknown_limit_wait, "unknown_limit_wait"),
+    Key("limits.transient_retries", "count", NORMAL.transient_retries, "transient_retries"),
+    Key("limits.backoff_seconds", "duration", NORMAL.backoff, "backoff", least=0),
+    Key("limits.failures_before_next", "count", NORMAL.failures_before_next, "failures_before_next"),
+    *(key for scope in ("run", "story", "day") for key in _bounds(scope)),
+    Key("budget.attempt_cost", "amount", NORMAL.budget.attempt.cost, "budget.attempt.cost"),
+    Key("budget.attempt_tokens", "count", NORMAL.budget.attempt.tokens, "budget.attempt.tokens"),
     Key("views.loop_state", "flag", NORMAL.loop_state, "loop_state"),
     Key("archive.on_done", "flag", NORMAL.archive, "archive"),
     Key("source.kind", "choice", "auto", choices=SOURCES),
@@ -86,8 +104,9 @@ KEYS = (
 
 CHECKS = "quality_checks"
 AGENTS = "agents"
+PRICES = "prices"
 BY_NAME = {key.name: key for key in KEYS}
-SECTIONS = tuple(dict.fromkeys([*(key.name.split(".")[0] for key in KEYS if "." in key.name), CHECKS, AGENTS]))
+SECTIONS = tuple(dict.fromkeys([*(key.name.split(".")[0] for key in KEYS if "." in key.name), CHECKS, AGENTS, PRICES]))
 TOP = (*SECTIONS, *(name for name in BY_NAME if "." not in name))
 
 

@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec.structs import asdict
+
 from ralphloop.config.table import AGENTS, BY_NAME, Key, Setting, advice
 from ralphloop.core import duration
 from ralphloop.core.errors import UsageProblem
 from ralphloop.core.policy import CheckRule
+from ralphloop.core.price import Price
 
 YES = ("true", "yes", "on")
 NO = ("false", "no", "off")
@@ -20,7 +23,7 @@ def read(key: Key, raw: object) -> Any:
     """The value; raises UsageProblem that tells what is wrong, not yet where."""
     if key.off and str(raw).strip().lower() in OFF:
         return None
-    if key.kind in ("texts", "tools"):
+    if key.kind in ("texts", "names", "tools"):
         return _texts(key, raw)
     if not isinstance(raw, str | int | float):
         raise UsageProblem("must be one value, not a list", _example(key))
@@ -35,6 +38,8 @@ def read(key: Key, raw: object) -> Any:
             return duration.seconds(raw, key.unit if isinstance(raw, str) else 1, zero=key.least == 0)
         case "choice":
             return _choice(key, text)
+        case "amount":
+            return _amount(key, text)
         case _:
             return _text(key, text)
 
@@ -53,6 +58,19 @@ def _count(key: Key, text: str) -> int:
     if not key.least <= number <= LARGEST:
         raise UsageProblem(f"must be from {key.least} to {LARGEST}, not {_shown(text)}", _example(key))
     return number
+
+
+def _amount(key: Key, text: str) -> float:
+    """Dollars."""
+    digits = text.removeprefix("$").strip()
+    try:
+        amount = float(digits) if len(digits) <= 30 else float("nan")
+    except ValueError:
+        amount = float("nan")
+    if not 0 < amount <= LARGEST:
+        more = " or off" if key.off else ""
+        raise UsageProblem(f"must be an amount in dollars above 0{more}, not {_shown(text)}", _example(key))
+    return amount
 
 
 def _choice(key: Key, text: str) -> str:
@@ -84,6 +102,8 @@ def _texts(key: Key, raw: object) -> Any:
         raise UsageProblem("must be a list of texts", _example(key))
     if key.kind == "tools":
         return ",".join(_text(key, part.strip()) for part in parts)
+    if key.kind == "names" and (wrong := next((part for part in parts if "=" in part or " " in part.strip()), "")):
+        raise UsageProblem(f"must be names of variables or patterns of names, not {_shown(wrong)}", _example(key))
     return tuple(_text(key, part) for part in parts)
 
 
@@ -97,6 +117,12 @@ SAMPLES = {
     "claude.args": '[--max-turns, "50"]',
     "limits.account": "team-a",
     "source.file": "docs/tasks.md",
+    "defaults.fallback": "[codex]",
+    **{f"budget.{scope}_cost": "20" for scope in ("run", "story", "day")},
+    **{f"budget.{scope}_tokens": "5000000" for scope in ("run", "story", "day")},
+    **{f"budget.{scope}_minutes": "8h" for scope in ("run", "story", "day")},
+    "environment.keep": "[PATH, HOME, LC_*]",
+    "environment.add": "[MY_TOKEN, MY_APP_*]",
 }
 
 
@@ -118,6 +144,8 @@ def plain(setting: Setting) -> Any:
         if rule.timeout == usual.timeout:
             return rule.command
         return {"command": rule.command, "timeout": duration.written(rule.timeout)}
+    if isinstance(setting.value, Price):
+        return {name: price for name, price in asdict(setting.value).items() if price is not None}
     key = BY_NAME.get(setting.key)
     return _plain(key, setting.value) if key else ("off" if setting.value is None else setting.value)
 

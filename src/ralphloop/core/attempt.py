@@ -6,10 +6,28 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralphloop.core.claim import Claim, claim_of, without_echo
-from ralphloop.core.event import Event, Finished, LimitMet, Said, SessionStarted, Spent, Tokens, Unread
+from ralphloop.core.event import (
+    Event,
+    Fault,
+    Finished,
+    LimitMet,
+    Retrying,
+    Said,
+    SessionStarted,
+    Spent,
+    Tokens,
+    ToolCalled,
+    Unread,
+)
 
 LAST_WORDS = 8_000
-End = Literal["natural", "timeout", "silence", "flooded", "stopped", "lingered", "interrupted", "not_started"]
+End = Literal[
+    "natural", "timeout", "silence", "flooded", "stopped", "lingered", "interrupted", "not_started", "overspent"
+]
+Kind = Literal[
+    "done", "failed", "transient", "rate", "limit", "auth", "money", "timeout", "silence", "killed", "not_started"
+]
+HINDERED = ("transient", "rate", "auth", "money")  # trouble of the agent's model or account, and none of its own
 NEUTRAL_ENDS = ("stopped", "interrupted")
 
 
@@ -34,6 +52,28 @@ class Attempt(Struct, frozen=True):
     turns: int | None = None
     unread: int = 0
     leftovers: tuple[str, ...] = ()
+    fault: Fault = ""
+    hindrance: Fault = ""  # what the agent was waiting for when it was last heard of
+    cost_estimated: bool = False
+    tokens_estimated: bool = False
+
+    @property
+    def kind(self) -> Kind:
+        """How it ended, in one word: the one classification that everything else rests on."""
+        match self.end:
+            case "not_started":
+                return "not_started"
+            case "timeout" | "silence":
+                return self.hindrance or self.end
+            case "stopped" | "interrupted" | "overspent":
+                return "killed"
+        if self.limited:
+            return "limit"
+        if self.fault and self.error:
+            return self.fault
+        if self.signal is not None:
+            return "killed"
+        return "failed" if self.failed else "done"
 
     @property
     def failed(self) -> bool:
@@ -46,7 +86,11 @@ def follow(attempt: Attempt, event: Event) -> Attempt:
         case SessionStarted():
             return replace(attempt, session=event.session, model=event.model)
         case Said():
-            return replace(attempt, last_words=event.text[-LAST_WORDS:])
+            return replace(attempt, last_words=event.text[-LAST_WORDS:], hindrance="")
+        case ToolCalled():
+            return replace(attempt, hindrance="") if attempt.hindrance else attempt
+        case Retrying():
+            return replace(attempt, hindrance=event.fault)
         case Spent():
             return replace(attempt, tokens=event.tokens)
         case LimitMet():
@@ -60,6 +104,8 @@ def follow(attempt: Attempt, event: Event) -> Attempt:
                 tokens=event.tokens or attempt.tokens,
                 cost=event.cost if event.cost is not None else attempt.cost,
                 turns=event.turns,
+                fault=event.fault,
+                hindrance="",
                 limited=attempt.limited and bool(event.error),
             )
         case Unread():

@@ -10,7 +10,7 @@ from ralphloop.core.wording import going_on, labelled
 
 
 class Current(Struct, frozen=True):
-    """`step` is one of agent, check, look, ready, pause, paused, rate, limit, ask; empty at the end of a run."""
+    """`step` is agent, check, look, ready, pause, paused, rate, limit, trouble, budget or ask; empty at the end."""
 
     step: str = ""
     name: str = ""

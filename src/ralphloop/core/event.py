@@ -65,6 +65,7 @@ class Retrying(Struct, frozen=True, tag="retrying"):
     of: int
     seconds: float
     why: str
+    fault: Fault = "transient"
 
 
 class LimitMet(Struct, frozen=True, tag="limit"):

@@ -5,8 +5,9 @@ from typing import Literal
 from msgspec import Struct
 
 from ralphloop.core.attempt import Attempt
-from ralphloop.core.policy import Policy
-from ralphloop.core.record import Begun, Ended, Started, Waiting
+from ralphloop.core.lineup import Form
+from ralphloop.core.policy import Bound, Policy
+from ralphloop.core.record import Begun, Denied, Ended, Reserved, Started, Waiting
 from ralphloop.core.verdict import Check, Sight, Verdict
 
 Phase = Literal["idle", "reserved", "begun", "attempted", "inspected", "judged"]
@@ -27,6 +28,13 @@ class Iteration(Struct, frozen=True):
     tokens: int | None = None
     cost: float | None = None
     false_claim: bool = False
+    agent: str = ""
+    model: str = ""
+    kind: str = ""
+    seconds: float = 0  # of the agent at work
+    allowed: Bound | None = None  # what was reserved for it
+    cost_estimated: bool = False
+    tokens_estimated: bool = False
 
 
 class RunState(Struct, frozen=True):
@@ -34,7 +42,7 @@ class RunState(Struct, frozen=True):
 
     start: Started
     policy: Policy
-    agent: str
+    agent: str  # the one at hand
     phase: Phase = "attempted"  # the first thing to do is to look
     n: int = 0
     begun: Begun | None = None
@@ -66,6 +74,10 @@ class RunState(Struct, frozen=True):
     limited: bool = False
     waiting: Waiting | None = None
     on_limit: str = ""
+    forms: dict[str, Form] = {}
+    reserved: Reserved | None = None
+    denied: Denied | None = None  # why no attempt may begin
+    lost: int = 0  # iterations that an agent's model or account has cost: they do not count against the limit
     calls: int = 0
     calls_reset_at: float | None = None
     archive: str = ""
@@ -77,14 +89,15 @@ class RunState(Struct, frozen=True):
     @property
     def most(self) -> int:
         """The number of the last iteration there may be."""
-        return self.policy.max_iterations + self.taken_back
+        return self.policy.max_iterations + self.taken_back + min(self.lost, self.policy.max_iterations)
 
     @property
     def active(self) -> bool:
         return self.end is None
 
 
-def finished(begun: Begun, attempt: Attempt, verdict: Verdict, sight: Sight | None, at: float) -> Iteration:
+def finished(state: RunState, begun: Begun, attempt: Attempt, verdict: Verdict, at: float) -> Iteration:
+    sight, reserved = state.sight, state.reserved
     return Iteration(
         n=begun.n,
         story=begun.story,
@@ -98,6 +111,13 @@ def finished(begun: Begun, attempt: Attempt, verdict: Verdict, sight: Sight | No
         tokens=attempt.tokens.used if attempt.tokens else None,
         cost=attempt.cost,
         false_claim=verdict.false_claim,
+        agent=state.agent,
+        model=attempt.model,
+        kind=attempt.kind,
+        seconds=attempt.seconds,
+        allowed=reserved.allowed if reserved else None,
+        cost_estimated=attempt.cost_estimated,
+        tokens_estimated=attempt.tokens_estimated,
     )
 
 

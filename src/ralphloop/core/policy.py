@@ -4,6 +4,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from ralphloop.core.environment import KEPT
+
 OnLimit = Literal["ask", "wait", "exit"]
 Uncommitted = Literal["snapshot", "commit", "leave"]
 
@@ -14,6 +16,23 @@ class CheckRule(Struct, frozen=True):
     name: str
     command: str
     timeout: float = 900
+
+
+class Bound(Struct, frozen=True):
+    """So much and no more; None is without a limit."""
+
+    cost: float | None = None  # dollars
+    tokens: int | None = None  # input and output
+    seconds: float | None = None  # of agents at work
+
+
+class Budget(Struct, frozen=True):
+    """Limits of what is spent, and the most that one attempt may come to: counted where nobody tells."""
+
+    run: Bound = Bound()
+    story: Bound = Bound()
+    day: Bound = Bound()  # of the account, whatever loops use it
+    attempt: Bound = Bound(10.0, 1_000_000)
 
 
 class PromptRule(Struct, frozen=True):
@@ -46,7 +65,14 @@ class Policy(Struct, frozen=True):
     pause: float = 2
     output_limit: int = 4 << 30
     rate_per_hour: int | None = 100
-    account: str = ""
+    agents: tuple[str, ...] = ()  # the chain: the next one when the first is limited or keeps failing
+    accounts: dict[str, str] = {}  # whose limits and money an agent uses
+    models: dict[str, str] = {}
+    limit_margin: float = 300  # seconds after the moment at which a usage limit resets
+    transient_retries: int = 12
+    backoff: float = 10
+    failures_before_next: int = 2
+    budget: Budget = Budget()
     no_progress_threshold: int | None = 3
     same_error_threshold: int | None = 5
     promise: str = "<promise>COMPLETE</promise>"
@@ -61,6 +87,6 @@ class Policy(Struct, frozen=True):
     archive: bool = True
     skip_permissions: bool = False
     allowed_tools: str = "Write,Bash(git *),Read"
-    model: str = ""
+    environment: tuple[str, ...] = KEPT  # the variables an agent is handed, beside those it needs itself
     prompt: PromptRule = PromptRule()
     loop_state: bool = True

@@ -5,7 +5,7 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
-from ralphloop.core.event import Event, Fault
+from ralphloop.core.event import Event, Fault, Tokens
 from ralphloop.core.story import Plan
 
 
@@ -15,6 +15,7 @@ class Command(Struct, frozen=True):
     argv: tuple[str, ...]
     env: dict[str, str] = {}
     unset: tuple[str, ...] = ()
+    keep: tuple[str, ...] | None = None  # the variables it inherits, as patterns; None: all there are
     prompt_as_file: bool = False  # argv names the prompt's file itself; stdin is empty
 
 
@@ -42,7 +43,8 @@ class Traits(Struct, frozen=True):
     caps_cost: bool = False  # it holds `max_cost` itself
     version: tuple[str, ...] = ("--version",)
     folder: tuple[str, str] = ("", "")  # the variable that moves its own folder, and where that lies otherwise
-    variables: tuple[str, ...] = ()  # of the environment, as patterns: what it needs to find its model and its account
+    # `NAME with OTHER`: only when OTHER is set
+    variables: tuple[str, ...] = ()  # of the environment, as patterns: what it needs to find its model and account
     exits: Mapping[int, Fault] = {}  # what an exit code tells when the stream tells nothing
     install: str = ""  # how to get it
 
@@ -83,6 +85,22 @@ class Agent(Protocol):
     def command(self, call: Call) -> Command: ...
 
     def parser(self) -> Parser: ...
+
+
+class Meter(Protocol):
+    """What agents used, when their streams do not tell."""
+
+    def size(self, agent: str) -> int:
+        """Bytes of the session files it has left for this worktree."""
+        ...
+
+    def recorded(self, agent: str, session: str, since: float) -> Tokens | None:
+        """What those files say that a session has used."""
+        ...
+
+    def cost(self, model: str, tokens: Tokens) -> float | None:
+        """Dollars; None for a model whose price is not known."""
+        ...
 
 
 class Source(Protocol):

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from ralphloop.core.attempt import Attempt
 from ralphloop.core.errors import DamagedProblem
-from ralphloop.core.policy import Policy
+from ralphloop.core.policy import Bound, Policy
 from ralphloop.core.verdict import Check, Sight, Verdict
 
 VERSION = 1
@@ -26,6 +26,7 @@ class Started(Struct, frozen=True, tag="started"):
     policy: Policy
     head: str
     description: str = ""
+    pending: tuple[str, ...] = ()  # marks that an earlier run, whose journal is damaged, never judged
     version: int = VERSION
 
 
@@ -40,11 +41,15 @@ class Resumed(Struct, frozen=True, tag="resumed"):
 
 
 class Reserved(Struct, frozen=True, tag="reserved"):
-    """A call of the account's hour is ours."""
+    """A call of the account's hour is ours, and so much of its money, tokens and time."""
 
     at: float
     calls: int = 0
     resets_at: float | None = None
+    agent: str = ""
+    model: str = ""
+    allowed: Bound | None = None
+    passed_over: tuple[str, ...] = ()  # agents of the chain whose turn it would have been, and why it is not
 
 
 class Waiting(Struct, frozen=True, tag="waiting"):
@@ -54,6 +59,16 @@ class Waiting(Struct, frozen=True, tag="waiting"):
     why: Literal["rate", "limit"]
     until: float
     calls: int = 0
+    agent: str = ""
+
+
+class Denied(Struct, frozen=True, tag="denied"):
+    """No attempt may begin: a budget would be passed, or no agent can work."""
+
+    at: float
+    scope: Literal["story", "run", "day", "agents"]
+    why: str
+    until: float | None = None
 
 
 class Begun(Struct, frozen=True, tag="begun"):
@@ -152,6 +167,7 @@ class Ended(Struct, frozen=True, tag="ended"):
     exit_code: int
     why: str
     advice: str = ""
+    detail: str = ""  # one word for programs, when the status alone does not tell
 
 
 Record = (
@@ -159,6 +175,7 @@ Record = (
     | Resumed
     | Reserved
     | Waiting
+    | Denied
     | Begun
     | Attempted
     | Inspected

@@ -15,6 +15,7 @@ from ralphloop.core.record import (
     Inspected,
     Judged,
     Record,
+    Reserved,
     Resumed,
     Settled,
     Started,
@@ -29,6 +30,12 @@ from ralphloop.core.wording import counted, cut, labelled, money, plain, tokens,
 Kind = Literal["head", "begin", "good", "bad", "note", "talk", "tool", "answer", "fault", "quiet"]
 Line = tuple[Kind, str]
 
+MET = {
+    "transient": "could not reach its model",
+    "rate": "was held up by its model's rate limit",
+    "auth": "was not let in by its model",
+    "money": "has no credit left",
+}
 CHECK_SHOWN = 5  # lines of what a check said before it failed
 
 
@@ -40,6 +47,12 @@ def of_record(state: RunState, record: Record, *, verbose: bool = False) -> list
         case Resumed():
             lines: list[Line] = [("head", f"run {state.start.run} goes on after iteration {state.n}")]
             return lines + [("note", f"ended what was left of it: {plain(what)}") for what in record.ended]
+        case Reserved():
+            return (
+                [("note", cut(plain(f"{record.agent} goes on; {'; '.join(record.passed_over)}"), 300))]
+                if (record.passed_over)
+                else []
+            )
         case Begun():
             return _begun(state, record, verbose=verbose)
         case Attempted():
@@ -90,12 +103,16 @@ def _notes(notes: tuple[str, ...]) -> list[Line]:
 def _attempted(attempt: Attempt) -> list[Line]:
     lines: list[Line] = []
     used = attempt.tokens.used if attempt.tokens else None
-    facts = [tokens(used), money(attempt.cost)]
+    facts = [
+        tokens(used, estimated=attempt.tokens_estimated), money(attempt.cost, estimated=attempt.cost_estimated)
+    ]  # fmt: skip
     if used is None and attempt.cost is None:
         facts = ["tokens and cost unknown"]
     told = ENDED.get(attempt.end, "ended" if not attempt.error else "failed")
     if attempt.limited:
         told = "met the usage limit"
+    elif attempt.kind in MET:
+        told = MET[attempt.kind]
     harmless = attempt.end in NEUTRAL_ENDS or attempt.limited
     kind: Kind = "bad" if attempt.failed and not harmless else "quiet"
     lines.append((kind, f"the attempt {told} · {' · '.join([spoken(attempt.seconds), *facts])}"))
@@ -145,6 +162,9 @@ def _judged(state: RunState, verdict: Verdict) -> list[Line]:
     if verdict.outcome == "nothing" and not why:
         nothing = "" if state.sight and state.sight.commits else ", and there is no commit"
         lines.append(("note", f"no story was marked or promised{nothing}"))
+    form = state.forms.get(state.agent)
+    if verdict.outcome == "hindered" and form is not None:
+        lines.append(("quiet", f"{counted(form.hindered, 'attempt')} lost to this in a row; they count for nothing"))
     if verdict.outcome in ("nothing", "failed"):
         limit = state.policy.no_progress_threshold
         counter = f"no progress in {counted(state.no_progress, 'iteration')}"
@@ -162,6 +182,8 @@ def _for_the_watcher(why: str) -> str:
 def _settled(state: RunState, now: float) -> list[Line]:
     """Nothing more is told until it goes on: how long that is."""
     at_hand = current(state, now)
+    if at_hand.step in ("trouble", "budget"):
+        return [("note", at_hand.said(now))]
     if at_hand.step != "limit" or at_hand.until is None:
         return []
     return [("note", f"waiting for the usage limit to reset; {_until(at_hand.until, now)}")]

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
+from ralphloop.core import lineup
 from ralphloop.core.errors import NOT_DONE, DamagedProblem
 from ralphloop.core.history import Phase, finished, unfinished
 from ralphloop.core.history import RunState as RunState
@@ -13,6 +14,7 @@ from ralphloop.core.record import (
     Attempted,
     Begun,
     Checked,
+    Denied,
     Ended,
     Inspected,
     Judged,
@@ -35,6 +37,7 @@ class IllegalRecord(DamagedProblem):
 COMES_AFTER: dict[type, tuple[Phase, ...]] = {
     Reserved: ("idle",),
     Waiting: ("idle", "reserved"),
+    Denied: ("idle", "reserved"),
     Begun: ("reserved",),
     Attempted: ("begun",),
     Inspected: ("attempted", "inspected"),
@@ -51,7 +54,9 @@ def evolve(state: RunState | None, record: Record) -> RunState:
     if isinstance(record, Started):
         if state is not None:
             raise IllegalRecord("a run cannot start twice")
-        return RunState(record, record.policy, record.agent, head=record.head, last_at=record.at)
+        return RunState(
+            record, record.policy, record.agent, head=record.head, pending=record.pending, last_at=record.at
+        )
     if state is None:
         raise IllegalRecord("a journal begins with the start of its run")
     allowed = COMES_AFTER.get(type(record))
@@ -81,18 +86,16 @@ def _applied(state: RunState, record: Record) -> RunState:
                 phase="reserved",
                 waiting=None,
                 limited=False,
+                denied=None,
+                reserved=record,
+                agent=record.agent or state.agent,
                 calls=record.calls,
                 calls_reset_at=record.resets_at,
             )
         case Waiting():
-            return replace(
-                state,
-                phase="idle",
-                waiting=record,
-                limited=record.why == "limit",
-                calls=record.calls or state.calls,
-                calls_reset_at=record.until if record.why == "rate" else state.calls_reset_at,
-            )
+            return _waiting(state, record)
+        case Denied():
+            return replace(state, phase="idle", denied=record)
         case Begun():
             return _begun(state, record)
         case Attempted():
@@ -102,7 +105,7 @@ def _applied(state: RunState, record: Record) -> RunState:
         case Checked():
             return replace(state, checks=(*state.checks, record.check))
         case Judged():
-            return _judged(state, record.verdict)
+            return _judged(state, record.verdict, record.at)
         case Settled():
             return _settled(state, record)
         case Wished():
@@ -119,16 +122,33 @@ def _applied(state: RunState, record: Record) -> RunState:
             raise IllegalRecord(f"{type(record).__name__} is not known here")
 
 
+def _waiting(state: RunState, record: Waiting) -> RunState:
+    limited = record.why == "limit"
+    forms = state.forms | {record.agent: lineup.Form(free_at=record.until)} if limited and record.agent else state.forms
+    return replace(
+        state,
+        phase="idle",
+        waiting=record,
+        limited=limited,
+        forms=forms,
+        calls=record.calls or state.calls,
+        calls_reset_at=record.until if record.why == "rate" else state.calls_reset_at,
+    )
+
+
 def _resumed(state: RunState, record: Resumed) -> RunState:
+    in_hand = state.phase != "idle" and state.agent in record.policy.accounts
     fresh = replace(
         state,
         policy=record.policy,
-        agent=record.agent,
+        agent=state.agent if in_hand else record.agent,
         end=None,
         stop="",
         stop_now=False,
         paused=False,
         waiting=None,  # the account's ledger knows, under whatever rules hold now
+        denied=None,
+        forms={},
         limited=False,
         on_limit="",
     )
@@ -162,6 +182,7 @@ def _undone(state: RunState, record: Undone) -> RunState:
         told=state.told,
         wishes=state.wishes,
         taken_back=state.n - record.before + 1 if record.before else state.taken_back,
+        lost=state.lost,
         calls=state.calls,
         calls_reset_at=state.calls_reset_at,
         end=Ended(record.at, "stopped", NOT_DONE, record.why, advice),
@@ -205,9 +226,9 @@ def _inspected(state: RunState, record: Inspected) -> RunState:
     )
 
 
-def _judged(state: RunState, verdict: Verdict) -> RunState:
+def _judged(state: RunState, verdict: Verdict, at: float) -> RunState:
     moved = verdict.outcome in ("progress", "done")
-    neutral = verdict.outcome in ("neutral", "limited", "stuck")
+    neutral = verdict.outcome in ("neutral", "limited", "hindered", "stuck")
     same = bool(verdict.error) and verdict.error == state.last_error
     changed = replace(
         state,
@@ -222,8 +243,13 @@ def _judged(state: RunState, verdict: Verdict) -> RunState:
     )
     if verdict.limited:
         changed = replace(changed, waiting=None, on_limit="")
-    if state.attempt is None or neutral:
+    if state.attempt is None:
         return changed
+    since = state.begun.at if state.begun else state.last_at
+    form = lineup.after(state.forms.get(state.agent, lineup.FRESH), verdict, state.policy, since, at)
+    changed = replace(changed, forms=state.forms | {state.agent: form})
+    if neutral:
+        return replace(changed, lost=state.lost + (verdict.outcome in ("hindered", "limited")))
     return replace(
         changed,
         told=state.told[state.begun.told if state.begun else 0 :],
@@ -249,7 +275,7 @@ def _settled(state: RunState, record: Settled) -> RunState:
             settled = replace(settled, given=None)
     if state.attempt is None or state.begun is None or state.verdict is None:
         return settled
-    row = finished(state.begun, state.attempt, state.verdict, state.sight, record.at)
+    row = finished(state, state.begun, state.attempt, state.verdict, record.at)
     return replace(settled, iterations=(*state.iterations, row))
 
 

@@ -4,10 +4,11 @@ from typing import Literal
 
 from msgspec import Struct
 
+from ralphloop.core import lineup
 from ralphloop.core.duration import spoken
 from ralphloop.core.errors import DONE, LIMITED, NOT_DONE, SIGNALLED
 from ralphloop.core.policy import CheckRule
-from ralphloop.core.record import Ended
+from ralphloop.core.record import Denied, Ended
 from ralphloop.core.state import RunState
 from ralphloop.core.verdict import Case, checks_wanted
 from ralphloop.core.wording import counted
@@ -51,7 +52,7 @@ class Wait(Struct, frozen=True, tag=True):
     """Until a moment, or a wish; `until` None is for as long as it takes."""
 
     until: float | None
-    why: Literal["pause between iterations", "paused", "rate", "limit"]
+    why: Literal["pause between iterations", "paused", "rate", "limit", "trouble", "budget"]
 
 
 class Archive(Struct, frozen=True, tag=True):
@@ -63,9 +64,6 @@ class End(Struct, frozen=True, tag=True):
 
 
 Step = Reserve | Begin | RunAgent | Inspect | RunCheck | Judge | Settle | Ask | Wait | Archive | End
-
-
-LONGEST_LIMIT = 8 * 24 * 3600  # seconds; the longest limits are those of a week
 
 
 def decide(state: RunState, now: float) -> Step:
@@ -117,13 +115,47 @@ def _between(state: RunState, now: float) -> Step:
         return ending
     if state.paused:
         return Wait(None, "paused")
-    if state.limited:
+    if state.denied is not None:
+        return _denied(state, state.denied, now)
+    if state.limited and not _another(state, now):
         return _at_the_wall(state, now)
-    if state.waiting is not None and state.waiting.at <= now < state.waiting.until:
-        return Wait(state.waiting.until, "rate")
-    if state.attempt is not None and now < state.settled_at + state.policy.pause:
-        return Wait(min(state.settled_at, now) + state.policy.pause, "pause between iterations")
+    if (again := _again_at(state, now)) is not None:
+        return Wait(again, "trouble")
+    rate = state.waiting if state.waiting is not None and state.waiting.why == "rate" else None
+    if rate is not None and rate.at <= now < rate.until:
+        return Wait(rate.until, "rate")
+    # a clock that was set back tells nothing about how long it has rested
+    if state.attempt is not None and state.settled_at <= now < state.settled_at + state.policy.pause:
+        return Wait(state.settled_at + state.policy.pause, "pause between iterations")
     return Reserve()
+
+
+def _denied(state: RunState, denied: Denied, now: float) -> Step:
+    """A budget is used up: of a day, the next one can be waited for; any other has to be raised."""
+    if denied.until is not None and state.policy.on_limit == "wait":
+        return Wait(denied.until, "budget") if now < denied.until else Reserve()
+    advice = "`ralph run --max-cost`, `--max-tokens` or `--max-time` with more goes on where this stopped"
+    if denied.until is not None:
+        advice = f"it begins anew in {spoken(max(0, denied.until - now))}; `ralph run --on-limit wait` waits for that"
+    if denied.scope == "agents":
+        advice = "`ralph doctor` looks at the agents; then `ralph run` goes on where this stopped"
+    detail = "agents" if denied.scope == "agents" else "budget"
+    return End(Ended(now, "stopped", NOT_DONE, denied.why, advice, detail))
+
+
+def _another(state: RunState, now: float) -> bool:
+    """Whether an agent of the chain can work while the one at hand cannot."""
+    return bool(lineup.in_turn(state.policy, state.forms, state.policy.agents, now))
+
+
+def _again_at(state: RunState, now: float) -> float | None:
+    """When the agent whose turn it is may be tried again, if that is later than now."""
+    turn = lineup.in_turn(state.policy, state.forms, state.policy.agents or (state.agent,), now)
+    form = state.forms.get(turn[0]) if turn else None
+    if form is None or not form.at <= now:
+        return None
+    again = lineup.again_at(state.policy, form, state.start.run)
+    return again if now < again else None
 
 
 def _why_done(state: RunState) -> str:
@@ -158,10 +190,31 @@ def _ending(state: RunState, now: float) -> End | None:
     if threshold and state.same_error >= threshold:
         why = f"circuit breaker: the same error in {counted(state.same_error, 'iteration')}: {state.last_error[:200]}"
         return End(Ended(now, "stalled", NOT_DONE, why, "see `ralph log`"))
+    if (tired := _tired(state, now)) is not None:
+        return tired
     if state.n >= state.most:
         why = f"max iterations reached ({state.most}) with {state.done} of {state.total} stories finished"
         return End(Ended(now, "stuck", NOT_DONE, why, "`ralph run` starts over with what is left; -n sets the limit"))
     return None
+
+
+def _tired(state: RunState, now: float) -> End | None:
+    """Every agent of the chain has met trouble of its model or account too often in a row."""
+    names = state.policy.agents or (state.agent,)
+    forms = [(name, state.forms.get(name, lineup.FRESH)) for name in names]
+    if not all(lineup.worn_out(state.policy, form) for _, form in forms):
+        return None
+    name, form = forms[0]
+    what = {"auth": "is not let in by its model", "money": "has no credit left"}.get(
+        form.fault, "cannot reach its model"
+    )
+    why = f"{name} {what}, {counted(form.hindered, 'attempt')} in a row: {form.error[:200]}"
+    why += "".join(f"; {other}: {one.error[:100]}" for other, one in forms[1:])
+    advice = {
+        "auth": f"sign in with {name} (`ralph doctor` looks at the agents), then `ralph run` goes on",
+        "money": "add credit to the account or choose another agent with --agent, then `ralph run` goes on",
+    }.get(form.fault, "`ralph run` goes on where this stopped")
+    return End(Ended(now, "stopped", NOT_DONE, why, advice, "agents"))
 
 
 def _at_the_wall(state: RunState, now: float) -> Step:
@@ -169,21 +222,26 @@ def _at_the_wall(state: RunState, now: float) -> Step:
     policy = state.policy
     resets_at = _resets_at(state)
     since = state.begun.at if state.begun is not None else state.settled_at
-    if resets_at is not None and not since < resets_at < now + LONGEST_LIMIT:
+    if resets_at is not None and not since < resets_at < now + lineup.LONGEST_LIMIT:
         resets_at = None  # it was over before it was met, or lies years ahead: another clock, or a mistake
     choice = state.on_limit or policy.on_limit
-    soon = resets_at is not None and policy.ask_seconds > 0 and resets_at - now <= policy.ask_seconds
+    opens_at = resets_at + policy.limit_margin if resets_at is not None else None
+    soon = opens_at is not None and policy.ask_seconds > 0 and opens_at - now <= policy.ask_seconds
     if choice == "ask" and not soon:  # what is over before anybody could answer is waited for
         return Ask(policy.ask_seconds)
     if choice == "exit":
         known = f"; it resets in {spoken(max(0, resets_at - now))}" if resets_at else ""
         advice = "`ralph run --on-limit wait` waits for the reset"
         return End(Ended(now, "stopped", LIMITED, f"the account's usage limit is reached{known}", advice))
-    until = resets_at if resets_at is not None else state.settled_at + policy.unknown_limit_wait
+    until = opens_at if opens_at is not None else min(state.settled_at, now) + policy.unknown_limit_wait
     return Wait(until, "limit") if now < until else Reserve()
 
 
 def _resets_at(state: RunState) -> float | None:
+    """Of the account at hand, or of the first of the chain's."""
+    free = [state.forms[name].free_at for name in state.policy.agents if name in state.forms]
+    if len(free) > 1:
+        return min((moment for moment in free if moment), default=None)
     if state.waiting is not None and state.waiting.why == "limit":
         return state.waiting.until
     return state.verdict.resets_at if state.verdict is not None else None

@@ -14,6 +14,8 @@ class Story(Struct, frozen=True):
     criteria: tuple[str, ...] = ()
     notes: str = ""
     manual: bool = False  # for a person to do: it never blocks the end
+    agent: str = ""  # who is wanted for it, and with which model
+    model: str = ""
 
 
 class Plan(Struct, frozen=True):
@@ -53,6 +55,7 @@ class PlanChange(Struct, frozen=True):
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     reworded: tuple[str, ...] = ()  # other words for what is to be done
+    rehanded: tuple[str, ...] = ()  # another agent or model is wanted for it
     excused: tuple[str, ...] = ()  # now for a person to do: a way to an end without the work
 
 
@@ -65,6 +68,7 @@ def compare(before: Plan, after: Plan) -> PlanChange:
     """What changed; a story added with its mark set counts as marked."""
     was_there, was_marked, is_there = before.ids, before.marked, after.ids
     words = {story.id: said(story) for story in before.stories}
+    hands = {story.id: (story.agent, story.model) for story in before.stories}
     was_manual = {story.id for story in before.stories if story.manual}
     return PlanChange(
         marked=tuple(s.id for s in after.stories if s.passes and s.id not in was_marked),
@@ -72,5 +76,6 @@ def compare(before: Plan, after: Plan) -> PlanChange:
         added=tuple(s.id for s in after.stories if s.id not in was_there),
         removed=tuple(s.id for s in before.stories if s.id not in is_there),
         reworded=tuple(s.id for s in after.stories if words.get(s.id, said(s)) != said(s)),
+        rehanded=tuple(s.id for s in after.stories if hands.get(s.id, (s.agent, s.model)) != (s.agent, s.model)),
         excused=tuple(s.id for s in after.stories if s.manual and s.id in was_there and s.id not in was_manual),
     )

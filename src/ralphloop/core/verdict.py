@@ -5,9 +5,10 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ralphloop.core.attempt import NEUTRAL_ENDS, Attempt
+from ralphloop.core.attempt import HINDERED, NEUTRAL_ENDS, Attempt
 from ralphloop.core.attempt import End as End
 from ralphloop.core.claim import error_in, normalised
+from ralphloop.core.event import Fault
 from ralphloop.core.policy import CheckRule, Policy
 from ralphloop.core.story import PlanChange
 from ralphloop.core.wording import some
@@ -45,10 +46,13 @@ class Check(Struct, frozen=True):
     output: str = ""
 
 
+Outcome = Literal["done", "progress", "nothing", "failed", "limited", "hindered", "neutral", "stuck"]
+
+
 class Verdict(Struct, frozen=True):
     """What counts, what is taken back, and what the next attempt must be told."""
 
-    outcome: Literal["done", "progress", "nothing", "failed", "limited", "neutral", "stuck"]
+    outcome: Outcome
     counted: tuple[str, ...] = ()
     taken_back: tuple[str, ...] = ()
     pending: tuple[str, ...] = ()  # claimed, and to be judged when the run goes on
@@ -58,6 +62,7 @@ class Verdict(Struct, frozen=True):
     error: str = ""
     limited: bool = False
     resets_at: float | None = None
+    fault: Fault = ""
 
     @property
     def complete(self) -> bool:
@@ -144,12 +149,13 @@ def judge(case: Case) -> Verdict:
     )
     if attempt is not None and attempt.limited:
         verdict = replace(verdict, limited=not complete, resets_at=attempt.resets_at)
+    if attempt is not None and verdict.outcome == "hindered":
+        why = (attempt.error or ENDED.get(attempt.end, attempt.kind))[:500]
+        verdict = replace(verdict, fault=attempt.fault or attempt.hindrance, why=(why, *verdict.why), error="")
     return replace(verdict, failure=_failure(case, verdict))
 
 
-def _outcome(
-    case: Case, *, complete: bool, counted: tuple[str, ...]
-) -> Literal["done", "progress", "nothing", "failed", "limited", "neutral", "stuck"]:
+def _outcome(case: Case, *, complete: bool, counted: tuple[str, ...]) -> Outcome:
     attempt = case.attempt
     if complete:
         return "done"
@@ -163,6 +169,8 @@ def _outcome(
         return "limited"
     if attempt.end in NEUTRAL_ENDS:
         return "neutral"
+    if attempt.kind in HINDERED:
+        return "hindered"
     if attempt.end == "timeout" and case.sight.worked:
         return "progress"
     return "failed" if attempt.failed else "nothing"
@@ -188,6 +196,7 @@ ENDED = {
     "not_started": "could not be started",
     "interrupted": "was cut off when the runner died",
     "stopped": "was stopped by the user",
+    "overspent": "used up what it may spend and was ended",
 }
 
 
@@ -195,15 +204,16 @@ def _failure(case: Case, verdict: Verdict) -> str:
     """The account of what went wrong, for the next attempt's prompt."""
     attempt, lines = case.attempt, []
     if attempt is not None:
-        if attempt.end in ENDED:
+        if attempt.end in ENDED and verdict.outcome != "hindered":
             lines.append(f"The last attempt {ENDED[attempt.end]} after {attempt.seconds:.0f} s.")
         if attempt.claim.kind == "failed":
             lines.append(f"The last attempt gave up: {attempt.claim.reason}")
-        if attempt.error:
+        if attempt.error and verdict.outcome != "hindered":
             lines.append(f"It ended with an error: {attempt.error[:2000]}")
         if attempt.claim.kind == "complete" and not verdict.complete:
             lines.append("It claimed that everything is complete. That claim was false.")
-    lines += [f"Not accepted: {why}" for why in verdict.why]
+    refused = verdict.why[1:] if verdict.outcome == "hindered" else verdict.why
+    lines += [f"Not accepted: {why}" for why in refused]
     if verdict.taken_back:
         lines.append(f"The mark was taken back from: {', '.join(verdict.taken_back)}")
     if case.sight.change.unmarked:

@@ -7,6 +7,7 @@ from typing import Literal
 from msgspec import UNSET, Struct, UnsetType
 
 from ralphloop.core.current import current
+from ralphloop.core.errors import LIMITED, SIGNALLED
 from ralphloop.core.history import Iteration
 from ralphloop.core.state import RunState
 
@@ -55,7 +56,7 @@ def status_file(state: RunState, now: float) -> StatusFile:
 def status_word(state: RunState) -> Literal["running", "paused", "completed", "failed"]:
     if state.end is not None:
         return "completed" if state.end.status == "done" else "failed"
-    waits = state.paused or state.limited or state.waiting is not None
+    waits = state.paused or state.limited or state.waiting is not None or state.denied is not None
     return "paused" if waits and state.phase == "idle" else "running"
 
 
@@ -131,17 +132,23 @@ def _entry(row: Iteration) -> IterationEntry:
         tokens_used=row.tokens or 0,
         exit_reason="api_limit" if row.outcome == "limited" else reason,
         timed_out=True if row.end == "timeout" else UNSET,
+        tokens_estimated=True if row.tokens_estimated else UNSET,
     )
 
 
 def detail(state: RunState) -> str:
     """Why a run waits or has ended, in one word for programs."""
+    if state.end is not None and state.end.detail:
+        return state.end.detail
     if state.end is not None:
-        return {2: "api_limit", 129: "signal", 130: "signal", 143: "signal"}.get(state.end.exit_code, state.end.status)
+        words = {LIMITED: "api_limit", **dict.fromkeys(SIGNALLED.values(), "signal")}
+        return words.get(state.end.exit_code, state.end.status)
     if state.paused:
         return "waiting:human"
     if state.limited:
         return "waiting:api"
+    if state.denied is not None:
+        return "waiting:budget"
     return f"waiting:{state.waiting.why}" if state.waiting is not None else ""
 
 
@@ -187,6 +194,11 @@ class RunRow(Struct, frozen=True):
     step_since: float | None = None
     step_allowed: float | None = None  # seconds it may take
     step_until: float | None = None  # when what is waited for has come
+    agent: str = ""  # the one at hand
+    cost_limit: float | None = None  # of the run's budget
+    tokens_limit: int | None = None
+    cost_estimated: bool = False  # from the table of prices, in part at least
+    tokens_estimated: bool = False
 
 
 def run_row(state: RunState, pid: int | None) -> RunRow:
@@ -235,6 +247,11 @@ def run_row(state: RunState, pid: int | None) -> RunRow:
         step_since=at_hand.since,
         step_allowed=at_hand.allowed,
         step_until=at_hand.until,
+        agent=state.agent,
+        cost_limit=policy.budget.run.cost,
+        tokens_limit=policy.budget.run.tokens,
+        cost_estimated=any(row.cost_estimated for row in state.iterations),
+        tokens_estimated=any(row.tokens_estimated for row in state.iterations),
     )
 
 

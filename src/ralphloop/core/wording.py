@@ -34,28 +34,36 @@ def labelled(story: str, title: str) -> str:
     return title if numbered else f"{story} {title}".strip()
 
 
-def tokens(count: int | None) -> str:
+def tokens(count: int | None, *, estimated: bool = False) -> str:
     if count is None:
         return "tokens unknown"
-    return counted(count, "token") if count < 1000 else f"{count / 1000:.1f}k tokens"
+    about = "~" if estimated else ""
+    return f"{about}{counted(count, 'token') if count < 1000 else f'{count / 1000:.1f}k tokens'}"
 
 
-def money(cost: float | None) -> str:
-    return "cost unknown" if cost is None else f"${cost:.2f}" if cost >= 0.01 or not cost else f"${cost:.4f}"
+def money(cost: float | None, *, estimated: bool = False) -> str:
+    if cost is None:
+        return "cost unknown"
+    about = "~" if estimated else ""
+    return f"{about}${cost:.2f}" if cost >= 0.01 or not cost else f"{about}${cost:.4f}"
 
 
-def spent(used: int, tokens_unknown: int, cost: float | None, cost_unknown: int) -> str:
+def spent(
+    used: int, tokens_unknown: int, cost: float | None, cost_unknown: int, *, cost_estimated: bool = False,
+    tokens_estimated: bool = False,
+) -> str:  # fmt: skip
     """Sums; one that leaves something out says so, and one of which nothing is known is none."""
     if tokens_unknown and not used and cost is None:
         return "tokens and cost unknown"
-    some = "tokens unknown" if tokens_unknown and not used else tokens(used)
+    some = "tokens unknown" if tokens_unknown and not used else tokens(used, estimated=tokens_estimated)
     if tokens_unknown and used:
         some = f"at least {some}"
     if cost is None:
         return f"{some} · cost unknown" if cost_unknown else some
     if not cost_unknown:
-        return f"{some} · {money(cost)}"
-    return f"{some} · at least {money(cost)} ({counted(cost_unknown, 'attempt')} of unknown cost)"
+        return f"{some} · {money(cost, estimated=cost_estimated)}"
+    least = money(cost, estimated=cost_estimated)
+    return f"{some} · at least {least} ({counted(cost_unknown, 'attempt')} of unknown cost)"
 
 
 def going_on(
@@ -85,6 +93,10 @@ def going_on(
             parts = ("waiting for the usage limit", *_left(until, now, clock))
         case "rate":
             parts = ("waiting for the calls of the next hour", *_left(until, now, clock))
+        case "budget":
+            parts = ("waiting for the next day's budget", *_left(until, now, clock))
+        case "trouble":
+            parts = ("the model could not be reached; waiting to try again", *_left(until, now, clock))
         case "pause":
             parts = (f"the next iteration begins in {spoken(max(0, round((until or now) - now)))}",)
         case "ask":
@@ -105,7 +117,7 @@ def _left(until: float | None, now: float, clock: "Callable[[float, float], str]
     return (f"until {clock(until, now)}", f"{spoken(until - now)} left")
 
 
-WAITS = ("paused", "limit", "rate", "ask")
+WAITS = ("paused", "limit", "rate", "ask", "budget", "trouble")
 
 
 def standing(row: "Mapping[str, object]", alive: bool, doing: str = "") -> str:
@@ -150,6 +162,8 @@ def _ended(row: "Mapping[str, object]") -> str:
         "signal": "interrupted",
         "stuck": "iterations used up",
         "stalled": "ended by the circuit breaker",
+        "budget": "stopped at the budget",
+        "agents": "stopped: no agent could work",
     }
     return words.get(detail, str(row["status"]))
 

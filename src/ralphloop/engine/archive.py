@@ -45,7 +45,7 @@ def _keep_logs(logs: Path) -> None:
     if not logs.is_dir():
         return
     for link in list(logs.iterdir()):
-        if link.is_symlink():
+        if link.is_symlink() and link.is_file():
             with suppress(OSError):  # then the link stays, and the log stays with the run
                 _make_own(link.readlink(), link)
 

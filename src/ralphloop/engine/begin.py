@@ -1,6 +1,5 @@
 """The beginning of an iteration: look, keep what could be lost, choose the story, write the prompt."""
 
-import os
 from pathlib import Path
 
 from ralphloop.core.errors import DamagedProblem, Problem
@@ -9,7 +8,7 @@ from ralphloop.core.record import Begun
 from ralphloop.core.story import Plan
 from ralphloop.engine import publish, rules
 from ralphloop.engine.desk import Desk, must
-from ralphloop.host import belongings, files, git, snapshot, vault
+from ralphloop.host import belongings, configuration, files, git, snapshot, vault
 from ralphloop.host.places import inside
 
 TEXT_LIMIT = 16 << 20
@@ -19,15 +18,17 @@ def begin(desk: Desk, n: int) -> Begun:
     """Everything an attempt starts from; nothing of the user's has been changed by it."""
     state = desk.now
     publish.keep_out_of_commits(desk.repository.common_dir)
-    found = git.look(desk.git, state.policy.junk, (state.start.source,))
+    found = git.look(desk.git, state.policy.junk, (state.start.source,), desk.held_files)
     tree = ""
-    if found.dirty:
+    if found.dirty or found.aside:
         ref = f"{desk.refs}/before-{n}"
         tree = snapshot.take(
             desk.git, desk.repository.git_dir, ref, f"before iteration {n} of {desk.folder.name}", state.policy.junk
         )
     vault.keep(desk.git, desk.repository, desk.home, state.start.branch, found.head or state.head, desk.refs)
+    configuration.keep(desk.repository, desk.folder.path)
     content, plan, notes = sound_source(desk)
+    notes += tuple(f"{one.message}: the prompt is without it" for one in belongings.odd(desk.feature_folder))
     open_stories = plan.open
     story = open_stories[0] if open_stories else None
     story_id = story.id if story else ""
@@ -41,7 +42,7 @@ def begin(desk: Desk, n: int) -> Begun:
         try_number=state.tries + 1 if story_id == state.story else 1,
         head=found.head or state.head,
         tree=tree,
-        source=desk.folder.keep_source(content),
+        source=desk.keep_source(content),
         total=len(plan.stories),
         done=len(plan.marked),
         prompt_size=len(prompt),
@@ -60,7 +61,7 @@ def sound_source(desk: Desk) -> tuple[bytes, Plan, tuple[str, ...]]:
         content = desk.read_source()
         return must(content, desk.now.start.source), desk.source.take(content or b""), ()
     except Problem as problem:
-        good = desk.folder.kept_source(desk.now.source)
+        good = desk.good_source()
         if good is None:
             raise
         if not isinstance(problem, DamagedProblem) and content is not None:
@@ -100,13 +101,10 @@ def material(desk: Desk, plan: Plan, story: str, n: int, notes: tuple[str, ...] 
 def _text(desk: Desk, path: Path) -> str | None:
     """The end of a file, where a log's news stand; None when there is none or it is no file of ours."""
     try:
-        inside(desk.repository.worktree, path)
-        with path.open("rb") as stream:
-            size = os.fstat(stream.fileno()).st_size
-            stream.seek(max(0, size - TEXT_LIMIT))
-            return stream.read(TEXT_LIMIT).decode(errors="replace")
-    except (OSError, Problem):
+        content = files.read_end(inside(desk.repository.worktree, path), TEXT_LIMIT)
+    except Problem:
         return None
+    return content.decode(errors="replace") if content is not None else None
 
 
 def _specs(desk: Desk, folder: Path) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ from typing import ParamSpec, TypeVar
 
 from ralphloop.core.errors import DamagedProblem, Problem
 from ralphloop.core.event import Event
-from ralphloop.core.ports import Agent, Source
+from ralphloop.core.ports import Agent, Meter, Source
 from ralphloop.core.record import Record, Wished
 from ralphloop.core.state import RunState, evolve
 from ralphloop.core.story import Plan
@@ -45,10 +45,18 @@ class Desk:
     """One run in hand. Only `emit` changes its state."""
 
     def __init__(
-        self, *, home: Home, folder: RunFolder, repository: Repository, source: Source, agent: Agent, template: str
+        self,
+        *,
+        home: Home,
+        folder: RunFolder,
+        repository: Repository,
+        source: Source,
+        agent_named: Callable[[str], Agent],
+        meter: Meter,
+        template: str,
     ) -> None:
         self.home, self.folder, self.repository = home, folder, repository
-        self.source, self.agent, self.template = source, agent, template
+        self.source, self.agent_named, self.meter, self.template = source, agent_named, meter, template
         self.git = Git(repository.worktree)
         self.state: RunState | None = None
         self.journal: Journal | None = None
@@ -63,6 +71,7 @@ class Desk:
         self._next_beat = 0.0
         self.git.hurry = self.stop.is_set
         self.git.env[MARK] = f"{folder.name}.git"  # by which the next runner finds what a filter of git left
+        self._good = ("", b"")
         self.signals: list[tuple[str, str]] = []  # that came and are not in the journal yet
 
     @property
@@ -80,12 +89,21 @@ class Desk:
         return Path(self.repository.worktree, self.feature_dir)
 
     @property
+    def held_files(self) -> tuple[str, ...]:
+        """What changes with every iteration and is held with the run."""
+        return (self.now.start.source, f"{self.feature_dir}/progress.txt")
+
+    @property
     def source_path(self) -> Path:
         return Path(self.repository.worktree, self.now.start.source)
 
     @property
-    def account(self) -> Account:
-        return Account(self.home.account(self.now.policy.account or self.agent.name))
+    def agent(self) -> Agent:
+        """The one whose turn it is."""
+        return self.agent_named(self.now.agent)
+
+    def account(self, agent: str) -> Account:
+        return Account(self.home.account(self.now.policy.accounts.get(agent) or agent))
 
     @property
     def refs(self) -> str:
@@ -142,6 +160,28 @@ class Desk:
         self.signals.append((f"{signal_name}-{os.getpid()}-{time.monotonic_ns()}", signal_name))
         with suppress(Problem, OSError):  # a journal that cannot be written is the next step's trouble
             self.take_wishes()
+
+    def keep_source(self, content: bytes) -> str:
+        """Held with the run, and here, where no agent reaches it."""
+        digest = self.folder.keep_source(content)
+        self._good = (digest, content)
+        return digest
+
+    def good_source(self) -> bytes | None:
+        """The source as it stood when it was last known to be sound."""
+        digest, content = self._good
+        known = digest and digest == self.now.source
+        return content if known else self.folder.kept_source(self.now.source)
+
+    def renew(self) -> str:
+        """A run's folder that somebody has deleted is made anew, from what this runner still has in hand."""
+        if self.journal is None or not self.journal.lost:
+            return ""
+        self.folder.asked.mkdir(parents=True, exist_ok=True)
+        self.journal.renew()
+        if self._good[0]:
+            self.folder.keep_source(self._good[1])
+        return f"the run's folder {self.folder.path} was taken away, and its journal has been written anew"
 
     def read_source(self) -> bytes | None:
         return read(inside(self.repository.worktree, self.source_path), SOURCE_LIMIT)

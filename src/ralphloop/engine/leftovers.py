@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from ralphloop.core.wording import some
 from ralphloop.engine.desk import Desk
 from ralphloop.host import git, snapshot
-from ralphloop.host.git import OURS, SHOWN, Look, Moved
+from ralphloop.host.git import OURS, SHOWN, VIEWS, Look, Moved
 
 
 class Left(Struct, frozen=True):
@@ -66,7 +66,7 @@ def _gone(desk: Desk, found: Look, tree: str) -> tuple[str, ...]:
     earlier = git.differing(desk.git, given.tree, begun.tree)
     worked_on = {*git.differing(desk.git, found.head, tree), *git.differing(desk.git, given.head, found.head)}
     gone = [path for path in theirs if path in changed and path not in earlier and path not in worked_on]
-    gone = [path for path in gone if not git.is_ours(path, (*OURS, desk.now.start.source))]
+    gone = [path for path in gone if not path.startswith((*VIEWS, *desk.held_files))]
     if not gone:
         return ()
     ref, paths = f"{desk.refs}/before-{desk.now.n}", some(gone, len(gone))

@@ -1,5 +1,7 @@
 """drive(): decide, perform, write down, until the run has ended."""
 
+import asyncio
+
 from ralphloop.core.errors import Problem
 from ralphloop.core.record import Ended
 from ralphloop.core.state import RunState
@@ -14,6 +16,7 @@ async def drive(desk: Desk) -> RunState:
         while desk.now.active:
             desk.take_wishes()
             await perform(desk, decide(desk.now, desk.clock()))
+            await asyncio.sleep(0)  # signals come in, whatever the steps are
     except (Problem, OSError) as trouble:
         _give_up(desk, trouble)
     return desk.now

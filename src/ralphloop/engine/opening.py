@@ -3,6 +3,7 @@
 import asyncio
 import os
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,11 +12,13 @@ from msgspec.structs import replace
 
 from ralphloop.core.errors import BusyProblem, DamagedProblem, Problem
 from ralphloop.core.policy import Policy
-from ralphloop.core.ports import Agent, Source
-from ralphloop.core.record import Resumed, Started
+from ralphloop.core.ports import Agent, Meter, Source
+from ralphloop.core.record import Begun, Resumed, Settled, Started
 from ralphloop.core.state import RunState, replay
+from ralphloop.core.story import compare
 from ralphloop.engine import publish, rules
 from ralphloop.engine.desk import Desk, Hear, read_plan
+from ralphloop.engine.remembering import Remembering
 from ralphloop.engine.session import mark_of
 from ralphloop.host import family, operations, vault, wishes
 from ralphloop.host.census import start_time
@@ -39,7 +42,9 @@ class Order(Struct, frozen=True):
     repository: Repository
     feature: str
     source: Source
-    agent: Agent
+    agents: tuple[str, ...]  # the chain, the first choice first
+    agent_named: Callable[[str], Agent]
+    meter: Meter
     policy: Policy
     template: str
     reset_breakers: bool = False
@@ -51,6 +56,7 @@ class Taken(Struct, frozen=True):
     folder: RunFolder | None = None
     state: RunState | None = None
     note: str = ""
+    damaged: RunFolder | None = None  # the run that cannot be taken up
 
     @property
     def in_the_middle(self) -> bool:
@@ -73,7 +79,7 @@ def unfinished(home: Home, worktree: str, feature: str = "") -> Taken:
             return Taken(folder)
         state = replay(read(folder.journal))
     except DamagedProblem as problem:
-        return Taken(note=f"{problem.message}; a new run is started, that one is left as it is")
+        return Taken(note=f"{problem.message}; a new run is started, that one is left as it is", damaged=folder)
     if state.end is not None and state.end.status != "stopped":
         return Taken()
     return Taken(folder, state)
@@ -214,8 +220,9 @@ async def open_run(order: Order, locks: list[Lock], taken: Taken, hear: Hear) ->
         home=order.home,
         folder=folder,
         repository=order.repository,
-        source=order.source,
-        agent=order.agent,
+        source=Remembering(order.source),
+        agent_named=order.agent_named,
+        meter=order.meter,
         template=order.template,
     )
     desk.locks, desk.hear = locks, hear
@@ -224,13 +231,34 @@ async def open_run(order: Order, locks: list[Lock], taken: Taken, hear: Hear) ->
     if taken.state is not None:
         wishes.forget(folder.asked, before=now - 1)
         desk.state = taken.state
-        desk.emit(Resumed(now, order.agent.name, order.policy, ended, order.reset_breakers))
+        desk.emit(Resumed(now, order.agents[0], order.policy, ended, order.reset_breakers))
     else:
-        desk.emit(_started(order, folder, now))
+        desk.emit(_started(order, folder, now, _unjudged(order, taken.damaged)))
     return desk
 
 
-def _started(order: Order, folder: RunFolder, now: float) -> Started:
+def _unjudged(order: Order, damaged: RunFolder | None) -> tuple[str, ...]:
+    """Marks that have come since the damaged journal last held the story file for sound: nobody has proven them."""
+    if damaged is None:
+        return ()
+    good = damaged.kept_source(_last_source(damaged))
+    try:
+        now = read_plan(order.source, order.repository.worktree)[1]
+        return compare(order.source.take(good), now).marked if good is not None else tuple(sorted(now.marked))
+    except Problem:
+        return ()
+
+
+def _last_source(damaged: RunFolder) -> str:
+    """As far as the journal can be read."""
+    last = ""
+    with suppress(Problem):
+        for record in read(damaged.journal):
+            last = getattr(record, "source", "") if isinstance(record, Begun | Settled) else last
+    return last
+
+
+def _started(order: Order, folder: RunFolder, now: float, pending: tuple[str, ...]) -> Started:
     return Started(
         at=now,
         run=folder.name,
@@ -238,10 +266,11 @@ def _started(order: Order, folder: RunFolder, now: float) -> Started:
         feature=order.feature,
         branch=order.repository.branch,
         source=order.source.file,
-        agent=order.agent.name,
+        agent=order.agents[0],
         policy=order.policy,
         head=order.repository.head,
         description=_description(order),
+        pending=pending,
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ralphloop.core import lineup
 from ralphloop.core import step as steps
 from ralphloop.core.record import (
     Answered,
@@ -14,12 +15,11 @@ from ralphloop.core.record import (
     Checked,
     Inspected,
     Judged,
-    Reserved,
     Settled,
     Waiting,
 )
 from ralphloop.core.verdict import checks_wanted, judge
-from ralphloop.engine import archive, begin, checks, session, sighting
+from ralphloop.engine import archive, begin, checks, reserving, session, sighting
 from ralphloop.engine.desk import Desk
 from ralphloop.host import vault
 
@@ -28,12 +28,7 @@ LONGEST_SLEEP = 30.0  # the clock may jump: a long wait is looked at again
 
 
 async def reserve(desk: Desk, step: steps.Reserve) -> None:
-    now = desk.clock()
-    got = await desk.off(desk.account.reserve, now, desk.now.policy.rate_per_hour)
-    if got.granted:
-        desk.emit(Reserved(desk.clock(), got.calls, got.until))
-    else:
-        desk.emit(Waiting(now, "limit" if got.why == "limit" else "rate", got.until, got.calls))
+    desk.emit(await desk.off(reserving.reserve, desk, desk.clock()))
 
 
 async def begin_iteration(desk: Desk, step: steps.Begin) -> None:
@@ -42,8 +37,10 @@ async def begin_iteration(desk: Desk, step: steps.Begin) -> None:
 
 async def run_agent(desk: Desk, step: steps.RunAgent) -> None:
     attempt = await session.attempt(desk, step.n)
-    if attempt.limited and attempt.resets_at:
-        await desk.off(desk.account.meet_wall, attempt.resets_at)
+    if attempt.limited:
+        since = desk.now.begun.at if desk.now.begun else desk.clock()
+        free_at = lineup.opens_at(attempt.resets_at, desk.now.policy, since, desk.clock())
+        await desk.off(desk.account(desk.now.agent).meet_wall, free_at)
     desk.emit(Attempted(desk.clock(), attempt))
 
 
@@ -75,6 +72,7 @@ def _settled(desk: Desk) -> Settled:
     state = desk.now
     verdict = state.verdict
     if state.sight is not None and state.sight.stuck:
+        reserving.settle(desk)
         return Settled(desk.clock(), state.source, state.total, state.done)
     content, plan, notes = begin.sound_source(desk)
     if verdict is not None:
@@ -86,7 +84,8 @@ def _settled(desk: Desk) -> Settled:
             content, plan = marked, desk.source.take(marked)
         if verdict.counted and state.sight is not None:
             vault.keep(desk.git, desk.repository, desk.home, state.start.branch, state.sight.head, desk.refs)
-    return Settled(desk.clock(), desk.folder.keep_source(content), len(plan.stories), len(plan.marked), notes)
+    reserving.settle(desk)
+    return Settled(desk.clock(), desk.keep_source(content), len(plan.stories), len(plan.marked), notes)
 
 
 async def ask(desk: Desk, step: steps.Ask) -> None:

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from ralphloop.core.errors import Problem
 from ralphloop.core.ports import Agent, Finding, Source
+from ralphloop.host import belongings, operations
 from ralphloop.host.files import read
 from ralphloop.host.git import Repository
 from ralphloop.host.places import SOURCE_LIMIT, inside
@@ -29,7 +30,7 @@ def preflight(
 ) -> Preflight:
     """Every finding, in the order of the checks; nothing is written and nothing is started."""
     folder = f".ralph/{feature}/"
-    findings = [*_branch(repository, protected)]
+    findings = [*_branch(repository, protected), *_unfinished(repository)]
     place = Path(repository.worktree, folder)
     needed = source.file.startswith(folder)
     try:
@@ -38,10 +39,12 @@ def preflight(
             findings.append(Finding("ok", f"Folder exists: {folder}"))
         elif needed:
             findings.append(_no_folder(folder))
-        if place.is_dir() or not needed:
+        if odd := belongings.odd(place):
+            findings += (_trouble(one) for one in odd)
+        elif place.is_dir() or not needed:
             findings += source.review(_files(repository, source))
     except Problem as problem:
-        findings.append(Finding("error", problem.message, advice=(problem.hint,) if problem.hint else ()))
+        findings.append(_trouble(problem))
     findings += _agent(agent, repository.worktree)
     return Preflight(repository.branch, folder, tuple(findings))
 
@@ -50,6 +53,17 @@ def _branch(repository: Repository, protected: Iterable[str]) -> Iterable[Findin
     yield Finding("ok", f"Branch detected: {repository.branch}")
     if repository.branch in protected:
         yield Finding("warning", f"Running on protected branch '{repository.branch}'")
+
+
+def _unfinished(repository: Repository) -> Iterable[Finding]:
+    if operation := operations.unfinished(repository.git_dir):
+        named = operations.named(operation).capitalize()
+        said = f"{named} is unfinished here: what it left in the files would be taken for the work"
+        yield Finding("error", said, advice=(f"The {operation}: {operations.way_out(operation)}.",))
+
+
+def _trouble(problem: Problem) -> Finding:
+    return Finding("error", problem.message, advice=(problem.hint,) if problem.hint else ())
 
 
 def _no_folder(folder: str) -> Finding:

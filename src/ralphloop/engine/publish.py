@@ -26,7 +26,7 @@ from ralphloop.core.state import RunState
 from ralphloop.core.step import Reserve, decide
 from ralphloop.core.view import loop_state_file, run_row, status_file
 from ralphloop.host.files import complaint, read, replace
-from ralphloop.host.places import Home, RunFolder, inside
+from ralphloop.host.places import ASIDE, Home, RunFolder, inside
 
 IGNORED = (
     ".claude/loop-state.json*",
@@ -36,6 +36,7 @@ IGNORED = (
     ".ralph/*/logs/",
     ".ralph/archive/*/logs/",
     ".ralph/**/.*.tmp",
+    f"*{ASIDE}[0-9]*",
 )
 EXCLUDE_LIMIT = 16 << 20
 TELLING = (Started, Resumed, Begun, Settled, Waiting, Answered, Wished, Undone, Ended)

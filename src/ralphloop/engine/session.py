@@ -7,9 +7,11 @@ from msgspec.structs import replace
 
 from ralphloop.core.attempt import Attempt, follow, sealed
 from ralphloop.core.claim import error_in
-from ralphloop.core.event import Event, LimitMet, Unread
-from ralphloop.core.ports import Call, Command, Parser
+from ralphloop.core.environment import OF_A_SESSION
+from ralphloop.core.event import Event, LimitMet, Spent, Unread
+from ralphloop.core.ports import Call, Command, Parser, Traits
 from ralphloop.core.state import RunState
+from ralphloop.engine import metering
 from ralphloop.engine.desk import Desk
 from ralphloop.host import process
 
@@ -24,6 +26,8 @@ class Reading:
         self.desk, self.parser = desk, parser
         self.clock = desk.clock
         self.attempt = Attempt()
+        self.most_tokens: int | None = None
+        self.overspent = False
         self.unread = ""  # the beginning of what was no event: an agent's complaint, when it could not even start
 
     def feed(self, data: bytes) -> bool:
@@ -40,6 +44,8 @@ class Reading:
         if isinstance(event, LimitMet) and event.resets_in is not None:
             event = replace(event, resets_at=self.clock() + event.resets_in)
         self.attempt = follow(self.attempt, event)
+        if isinstance(event, Spent) and self.most_tokens is not None and event.tokens.used >= self.most_tokens:
+            self.overspent = True
         if isinstance(event, Unread) and len(self.unread) < UNREAD_KEPT:
             self.unread += event.sample + "\n"
         self.desk.tell(event)
@@ -55,13 +61,16 @@ async def attempt(desk: Desk, n: int) -> Attempt:
         return Attempt(end="stopped")
     desk.attended = n
     policy = desk.now.policy
+    allowed = desk.now.reserved.allowed if desk.now.reserved else None
+    reading.most_tokens = allowed.tokens if allowed else None
     bounds = process.Bounds(
-        timeout=policy.timeout,
+        timeout=min(policy.timeout, allowed.seconds) if allowed and allowed.seconds else policy.timeout,
         silence=policy.silence,
         kill_grace=policy.kill_grace,
         result_grace=policy.result_grace,
         output_limit=policy.output_limit,
     )
+    before, since = await desk.off(metering.size_before, desk), desk.clock()
     ended = await process.run(
         _command(desk, n),
         cwd=desk.repository.worktree,
@@ -73,6 +82,7 @@ async def attempt(desk: Desk, n: int) -> Attempt:
         read=reading.feed,
         stop=desk.stop,
         beat=desk.take_wishes,
+        enough=lambda: reading.overspent,
     )
     told = reading.attempt.finished  # a stream that tells its own end has done so by now
     reading.close()
@@ -87,19 +97,23 @@ async def attempt(desk: Desk, n: int) -> Attempt:
         leftovers=ended.leftovers,
         error=reading.attempt.error or ended.problem,
     )
-    return sealed(_read_by_exit(got, reading.unread), policy.promise, _prompt(desk, n))
+    got = _read_by_exit(got, reading.unread, desk.agent.traits)
+    got = await desk.off(metering.measured, desk, got, before, since)
+    return sealed(got, policy.promise, _prompt(desk, n))
 
 
-def _read_by_exit(attempt: Attempt, unread: str) -> Attempt:
+def _read_by_exit(attempt: Attempt, unread: str, traits: Traits) -> Attempt:
     """A session that ended badly without saying so in its stream has failed all the same."""
-    if attempt.end != "natural" or attempt.error:
-        return attempt
-    if attempt.signal:
-        return replace(attempt, error=f"the agent was killed by signal {attempt.signal}")
-    if attempt.exit_code and not attempt.finished:
-        return replace(
-            attempt, error=error_in(unread) or unread or f"exit code {attempt.exit_code} without a last word"
-        )
+    code = attempt.exit_code or 0
+    if attempt.end == "natural" and not attempt.error:
+        if attempt.signal:
+            return replace(attempt, error=f"the agent was killed by signal {attempt.signal}")
+        if code and not attempt.finished:
+            attempt = replace(attempt, error=error_in(unread) or unread or f"exit code {code} without a last word")
+        elif "end" in traits.tells and not attempt.finished:
+            attempt = replace(attempt, error="it ended without a last word")
+    if attempt.error and not attempt.fault and code in traits.exits:
+        attempt = replace(attempt, fault=traits.exits[code])
     return attempt
 
 
@@ -123,6 +137,7 @@ async def _taken_over(desk: Desk, reading: Reading, log: Path) -> Attempt:
         size=log.stat().st_size,
         seconds=round(seconds, 3),
     )
+    got = await desk.off(metering.measured, desk, got, None, begun.at if begun else 0)
     return sealed(got, desk.now.policy.promise, _prompt(desk, desk.now.n))
 
 
@@ -136,18 +151,24 @@ def _prompt(desk: Desk, n: int) -> str:
 def _command(desk: Desk, n: int) -> Command:
     state = desk.now
     prompt = desk.folder.prompt(n)
-    policy = state.policy
+    policy, reserved = state.policy, state.reserved
     command = desk.agent.command(
         Call(
             prompt_file=str(prompt),
             prompt_size=prompt.stat().st_size,
             skip_permissions=policy.skip_permissions,
             allowed_tools=policy.allowed_tools,
-            model=policy.model,
+            model=reserved.model if reserved else "",
+            max_cost=reserved.allowed.cost if reserved and reserved.allowed else None,
             git_folders=tuple(dict.fromkeys((desk.repository.common_dir, desk.repository.git_dir))),
         )
     )
-    return replace(command, env={**surroundings(state), **command.env})
+    return replace(
+        command,
+        env={**surroundings(state), **command.env},
+        unset=(*OF_A_SESSION, *command.unset),
+        keep=(*policy.environment, *desk.agent.traits.variables),
+    )
 
 
 def surroundings(state: RunState) -> dict[str, str]:

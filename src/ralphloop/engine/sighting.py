@@ -12,7 +12,7 @@ from ralphloop.core.verdict import Sight
 from ralphloop.core.wording import some
 from ralphloop.engine import leftovers, rules
 from ralphloop.engine.desk import Desk
-from ralphloop.host import belongings, files, git, repair, restore
+from ralphloop.host import belongings, files, git, hidden, repair, restore
 from ralphloop.host.git import Look, Moved
 from ralphloop.host.places import SOURCE_LIMIT, inside, make_way
 
@@ -29,9 +29,11 @@ class Source(Struct, frozen=True):
 def sight(desk: Desk) -> Sight:
     """Look at everything; whatever is repaired here is said in the notes."""
     state = desk.now
+    renewed = desk.renew()
     progress = _progress(desk)
     try:
         found, moved, notes = _repository(desk)
+        notes = (renewed, *notes) if renewed else notes
         notes += _folder(desk, progress)
         source = _source(desk)
     except restore.Beaten as beaten:
@@ -81,9 +83,16 @@ def uncommitted(desk: Desk) -> str:
 def _repository(desk: Desk) -> tuple[Look, Moved, tuple[str, ...]]:
     state = desk.now
     if state.attempt is None:  # nobody but the user has been here: what stands is what is wanted
+        hidden.keep(desk.git, desk.repository, desk.folder.path)
         return git.look(desk.git, state.policy.junk, (state.start.source,)), Moved(), ()
     mended = repair.mend(desk.git, _expected(desk, state.head))
-    return mended.look, mended.moved, mended.notes
+    found, notes = mended.look, mended.notes
+    if nested := hidden.nested(desk.git, desk.repository, state.start.head):
+        ref = f"{desk.refs}/nested-{state.n}"
+        notes = (*notes, hidden.hold(desk.git, desk.repository, nested, ref, state.policy.junk))
+        paths = tuple(f"{path}/" for path in nested if f"{path}/" not in found.paths and path not in found.paths)
+        found = replace(found, dirty=found.dirty + len(paths), paths=(*paths, *found.paths))
+    return found, mended.moved, notes
 
 
 def _expected(desk: Desk, good: str) -> restore.Expected:
@@ -98,6 +107,7 @@ def _expected(desk: Desk, good: str) -> restore.Expected:
         n=state.n,
         junk=state.policy.junk,
         ours=(state.start.source,),
+        settings=desk.folder.path,
     )
 
 
@@ -124,14 +134,14 @@ def _folder(desk: Desk, progress: bytes) -> tuple[str, ...]:
     notes = [rules.put_back(desk.folder, state.begun, desk.repository.worktree)] if ours else []
     if gone := belongings.deleted(desk.folder, state.begun.folder, feature):
         belongings.put_back(desk.folder, state.begun.folder, desk.repository.worktree, feature, gone)
-        notes.append(f"deleted from {desk.feature_dir} and put back: {', '.join(gone[:10])}")
+        notes.append(f"gone from {desk.feature_dir} and put back: {', '.join(gone[:10])}")
     return tuple(note for note in notes if note)
 
 
 def _source(desk: Desk) -> Source:
     """Damaged, emptied or deleted: the last good one is put back. Removed stories are put back."""
     state = desk.now
-    good = desk.folder.kept_source(state.source)
+    good = desk.good_source()
     left = _as_left(desk)
     try:
         if left is None:
@@ -143,7 +153,11 @@ def _source(desk: Desk) -> Source:
     if state.attempt is None:  # what changed meanwhile is the user's; only what was still to be judged is looked at
         return Source(plan, PlanChange(marked=tuple(story for story in state.pending if story in plan.ids)))
     if good is None:
-        return Source(plan)
+        raise restore.Beaten(
+            f"nobody knows any more what stood in {state.start.source} before iteration {state.n}: {desk.folder.path}"
+            " has been damaged",
+            "look at the marks yourself, then `ralph run`",
+        )
     before = desk.source.take(good)
     change = compare(before, plan)
     invented = [story for story in change.added if story in change.marked]
@@ -151,6 +165,7 @@ def _source(desk: Desk) -> Source:
     notes += [f"{story} was added to the stories" for story in change.added[:20]]
     notes += [f"{story} was added with its mark set, which does not count" for story in invented[:20]]
     notes += [f"{story}: its title or criteria were changed" for story in change.reworded[:20]]
+    notes += [f"{story}: another agent or model was chosen for it" for story in change.rehanded[:20]]
     notes += [f"{story} was handed to a person; it is still to be built" for story in change.excused]
     if change.removed or change.excused or change.unmarked or invented:
         healed = desk.source.heal(good, left) if change.removed or change.excused else left

@@ -73,7 +73,9 @@ def plan(
             f"`git switch {state.start.branch}` first",
         )
     if operation := operations.unfinished(repository.git_dir):
-        raise Problem(f"a {operation} is unfinished in {repository.worktree}", f"`git {operation} --abort` ends it")
+        raise Problem(
+            f"{operations.named(operation)} is unfinished in {repository.worktree}", operations.way_out(operation)
+        )
     feature = Path(repository.worktree, ".ralph", state.start.feature)
     with_untracked = snapshot.tree_now(tool, repository.git_dir, state.policy.junk)
     shown = tool.run("diff", "--stat=100", "--no-color", with_untracked, target.tree or target.head, "--")

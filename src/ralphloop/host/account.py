@@ -1,23 +1,56 @@
-"""Calls of an account in this hour and the usage limit somebody met: shared by every loop on this machine."""
+"""What loops of this machine share of an account: its calls an hour, the usage limit somebody met, the day's money."""
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace as changed
 
+from ralphloop.core.budget import NOTHING, Refusal, plus
+from ralphloop.core.policy import Bound
 from ralphloop.host.files import Lock, read, replace
 
 HOUR = 3600.0
+DAY = 24 * HOUR
+
+
+class Open(Struct, frozen=True):
+    """An attempt that is going on, and what is reserved for it."""
+
+    at: float
+    most: Bound
 
 
 class Ledger(Struct, frozen=True):
-    """The hour begins with its first call."""
+    """The hour begins with its first call, the day at midnight."""
 
     started_at: float = 0
     calls: int = 0
     wall_until: float = 0
+    day: str = ""
+    spent: Bound = NOTHING
+    open: dict[str, Open] = {}
+
+    @property
+    def today(self) -> Bound:
+        """What is spent, and what may be by those who are at work."""
+        total = self.spent
+        for one in self.open.values():
+            total = plus(total, one.most)
+        return total
+
+
+class Held(Struct, frozen=True):
+    """For what attempt something is reserved, and how long it may take."""
+
+    id: str = ""
+    seconds: float = 0
+
+
+NOBODY = Held()
 
 
 class Reservation(Struct, frozen=True):
@@ -25,47 +58,90 @@ class Reservation(Struct, frozen=True):
     why: str = ""  # "rate" or "limit" when it is not
     until: float = 0
     calls: int = 0
+    allowed: Bound | None = None
+    refusal: Refusal | None = None
+
+
+def boundless(today: Bound) -> Bound | Refusal:
+    """For whoever has no budget."""
+    return Bound()
 
 
 class Account(Struct, frozen=True):
     folder: Path
 
-    def reserve(self, now: float, per_hour: int | None) -> Reservation:
-        """Take one call, counted before it is spent; or say when there will be one."""
+    def reserve(
+        self,
+        now: float,
+        per_hour: int | None,
+        *,
+        margin: float = 0,
+        held: Held = NOBODY,
+        afford: Callable[[Bound], Bound | Refusal] = boundless,
+    ) -> Reservation:
+        """Take one call and what it may cost, counted before it is spent; or say when there will be one."""
         with self._locked():
             ledger = self._current(now)
-            if now < ledger.wall_until:
+            if ledger.wall_until and now < ledger.wall_until + margin:
                 return Reservation(False, "limit", ledger.wall_until, ledger.calls)
             if per_hour is not None and ledger.calls >= per_hour:
                 self._write(ledger)  # an hour that was begun anew must have its end
                 return Reservation(False, "rate", ledger.started_at + HOUR, ledger.calls)
+            others = {name: one for name, one in ledger.open.items() if name != held.id}
+            allowed = afford(changed(ledger, open=others).today)
+            if isinstance(allowed, Refusal):
+                return Reservation(False, calls=ledger.calls, refusal=allowed)
+            most = changed(allowed, seconds=min(allowed.seconds or held.seconds, held.seconds))
             started_at = ledger.started_at or now
-            self._write(Ledger(started_at, ledger.calls + 1))
-            return Reservation(True, until=started_at + HOUR, calls=ledger.calls + 1)
+            self._write(
+                changed(
+                    ledger,
+                    started_at=started_at,
+                    calls=ledger.calls + 1,
+                    wall_until=0,
+                    open=others | ({held.id: Open(now, most)} if held.id else {}),
+                )
+            )
+            return Reservation(True, until=started_at + HOUR, calls=ledger.calls + 1, allowed=allowed)
+
+    def settle(self, attempt: str, came_to: Bound, now: float) -> None:
+        """What it really was takes the place of what was reserved. Lost in a power cut, the reservation stands."""
+        with self._locked():
+            ledger = self._current(now)
+            if attempt in ledger.open:
+                others = {name: one for name, one in ledger.open.items() if name != attempt}
+                self._write(changed(ledger, spent=plus(ledger.spent, came_to), open=others), durable=False)
 
     def meet_wall(self, until: float) -> None:
         with self._locked():
             ledger = self._read()
-            self._write(Ledger(ledger.started_at, ledger.calls, max(until, ledger.wall_until)))
+            self._write(changed(ledger, wall_until=max(until, ledger.wall_until)))
 
     def _current(self, now: float) -> Ledger:
-        ledger = self._read()
-        wall = ledger.wall_until if ledger.wall_until - now < 8 * 24 * HOUR else 0  # a week is the longest there is
+        ledger = self._of_today(self._read(), now)
+        wall = ledger.wall_until if ledger.wall_until - now < 8 * DAY else 0  # a week is the longest there is
         if ledger.started_at > now:  # the clock was set back: the hour is counted anew, its calls are not forgotten
-            return Ledger(now, max(0, ledger.calls), wall)
+            return changed(ledger, started_at=now, calls=max(0, ledger.calls), wall_until=wall)
         if now - ledger.started_at >= HOUR:
-            return Ledger(wall_until=wall)
-        return Ledger(ledger.started_at, max(0, ledger.calls), wall)
+            return changed(ledger, started_at=0, calls=0, wall_until=wall)
+        return changed(ledger, calls=max(0, ledger.calls), wall_until=wall)
+
+    def _of_today(self, ledger: Ledger, now: float) -> Ledger:
+        day = time.strftime("%Y-%m-%d", time.localtime(now))
+        if ledger.day == day:
+            return ledger
+        at_work = {name: one for name, one in ledger.open.items() if now - one.at < DAY}
+        return changed(ledger, day=day, spent=NOTHING, open=at_work)
 
     def _read(self) -> Ledger:
-        content = read(self.folder / "ledger.json", 65536)
+        content = read(self.folder / "ledger.json", 1 << 20)
         try:
             return msgspec.json.decode(content or b"{}", type=Ledger)
         except msgspec.DecodeError:
             return Ledger()
 
-    def _write(self, ledger: Ledger) -> None:
-        replace(self.folder / "ledger.json", msgspec.json.encode(ledger))
+    def _write(self, ledger: Ledger, *, durable: bool = True) -> None:
+        replace(self.folder / "ledger.json", msgspec.json.encode(ledger), durable=durable)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

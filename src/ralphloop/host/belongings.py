@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -14,7 +15,8 @@ from ralphloop.host.places import RunFolder, inside, make_way
 DRAWN = ("status.json", "logs")  # views of the runner: they are drawn anew
 LARGEST = 4 << 20  # bytes of one file; larger ones are left where they are
 MOST = 1000  # files
-OWNED = ("spec.md", "prompt.md", "progress.txt", "specs")  # what no agent has a reason to delete
+SPECS = "specs"
+OWNED = ("spec.md", "prompt.md", "progress.txt", SPECS)  # what no agent has a reason to delete
 
 
 def keep(run: RunFolder, feature: Path) -> str:
@@ -31,9 +33,21 @@ def keep(run: RunFolder, feature: Path) -> str:
 
 
 def deleted(run: RunFolder, digest: str, feature: Path) -> list[str]:
-    """The user's files that are held and stand there no more."""
+    """The user's files that are held and stand there no more, or only as something that is no file."""
     names = [name for name in held(run, digest) if name.split("/")[0] in OWNED]
-    return [name for name in names if not os.path.lexists(feature / name)]
+    return [name for name in names if not (feature / name).is_file()]
+
+
+def odd(feature: Path) -> list[Problem]:
+    """What stands where the prompt looks for a file and is a pipe, a socket or a device."""
+    names = [feature / name for name in OWNED if name != SPECS]
+    with suppress(OSError):
+        names += sorted(path for path in (feature / SPECS).iterdir() if path.suffix == ".md" and not path.is_dir())
+    return [
+        Problem(f"{path} is not a file", "a regular file is needed here, no folder, pipe, socket or device")
+        for path in names[:MOST]
+        if path.exists() and not path.is_file()
+    ]
 
 
 def held(run: RunFolder, digest: str) -> dict[str, str]:

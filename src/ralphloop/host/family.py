@@ -7,7 +7,6 @@ import subprocess
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 
 from ralphloop.host import brand
 from ralphloop.host.census import CHILDREN, Census, Row, census, describe, has_proc, read_row
@@ -37,19 +36,19 @@ def _send(row: Row, number: int) -> None:
 
 
 class Family:
-    """The child and all that came out of it: by parenthood, session, mark, brand, or by writing into its log."""
+    """The child and all that came out of it: by parenthood, session, mark, brand, or by writing into its output."""
 
     def __init__(
         self,
         owns: Callable[[str], bool],
         child: "subprocess.Popen[bytes] | None" = None,
-        log: str = "",
+        outlet: str = "",
         branded: Callable[[int], bool] = lambda found: False,
     ) -> None:
         self._owns, self._branded = owns, branded
         self._child = child
         self._root = child.pid if child else 0
-        self._log = str(Path(log).resolve()) if log else ""
+        self._outlet = outlet
         root = read_row(self._root) if child else None
         self._since = root.start if root else 0  # nothing older can be of this family
         self._known: set[tuple[int, int]] = {root.key} if root else set()
@@ -94,7 +93,7 @@ class Family:
 
     def _is_ours(self, row: Row, found: Census) -> bool:
         evidence = found.evidence(row.pid)
-        if self._owns(evidence.mark) or self._log in evidence.files:
+        if self._owns(evidence.mark) or self._outlet in evidence.files:
             return True
         # whoever lost its parent is a child of ours by now; what a dead runner left is a child of anybody's
         return (self._child is None or row.parent == os.getpid()) and self._branded(found.brand(row.pid))

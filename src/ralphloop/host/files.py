@@ -73,28 +73,52 @@ def sync_folder(path: Path) -> None:
 
 def read(path: Path, limit: int, what: str = "") -> bytes | None:
     """The content of a regular file, or None when there is none; too much is a Problem that says `what` it is."""
-    named = f"{what} {path}".lstrip()
+    content = _taken(path, limit + 1, what)
+    if content is not None and len(content) > limit:
+        raise Problem(
+            f"{_named(path, what)} is larger than {limit:,} bytes",
+            "this file is meant to be small; what put so much into it?",
+        )
+    return content
+
+
+def read_end(path: Path, limit: int) -> bytes | None:
+    """The last bytes of a regular file, at most so many, or None when there is none."""
+    return _taken(path, limit, "", from_end=True)
+
+
+def _taken(path: Path, most: int, what: str, *, from_end: bool = False) -> bytes | None:
+    """Never waits: the name may by now belong to a pipe that nobody writes into, or to a device without an end."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
+        if error.errno == errno.ENXIO:
+            raise _no_file(path, what) from None
         raise complaint(error, "read") from error
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode):
         os.close(descriptor)
-        raise Problem(f"{named} is not a file", "a regular file is needed here, no folder, pipe or device")
+        raise _no_file(path, what)
     with os.fdopen(descriptor, "rb", buffering=0) as stream:
         try:
-            content = stream.read(limit + 1)
+            if from_end:
+                stream.seek(max(0, found.st_size - most))
+            return stream.read(most) or b""
         except OSError as error:
             error.filename = str(path)
             raise complaint(error, "read") from error
-    content = content or b""
-    if len(content) > limit:
-        raise Problem(
-            f"{named} is larger than {limit:,} bytes", "this file is meant to be small; what put so much into it?"
-        )
-    return content
+
+
+def _named(path: Path, what: str) -> str:
+    return f"{what} {path}".lstrip()
+
+
+def _no_file(path: Path, what: str) -> Problem:
+    return Problem(
+        f"{_named(path, what)} is not a file", "a regular file is needed here, no folder, pipe, socket or device"
+    )
 
 
 class Lock:

@@ -16,7 +16,8 @@ from msgspec import Struct
 from ralphloop.core.errors import Problem
 from ralphloop.core.verdict import Commit
 
-OURS = (".ralph/", ".claude/loop-state.json", ".claude/ralph-", ".claude/logs/")
+VIEWS = (".claude/loop-state.json", ".claude/ralph-", ".claude/logs/")
+OURS = (".ralph/", *VIEWS)  # what is no part of the work
 SHOWN = 20
 LONGEST = 900.0  # seconds a call of git may take
 LAST_CHANCE = 10.0  # seconds it is given when the run is to end
@@ -75,6 +76,7 @@ class Look(Struct, frozen=True):
     head: str
     dirty: int = 0
     paths: tuple[str, ...] = ()
+    aside: int = 0  # what is not committed either and is no work: stories, settings
 
 
 class Moved(Struct, frozen=True):
@@ -202,10 +204,10 @@ def feature_of(branch: str) -> str:
     return branch.replace("/", "-")
 
 
-def look(git: Git, junk: Iterable[str] = (), also_ours: Iterable[str] = ()) -> Look:
-    """One process, whatever the size of the history."""
+def look(git: Git, junk: Iterable[str] = (), also_ours: Iterable[str] = (), held: tuple[str, ...] = ()) -> Look:
+    """One process, whatever the size of the history. What is `held` elsewhere does not count as put aside."""
     out = git.run("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--ignore-submodules=none")
-    branch, head, dirty = "", "", 0
+    branch, head, dirty, aside = "", "", 0, 0
     paths: list[str] = []
     ours, junk = (*OURS, *also_ours), tuple(junk)
     entries = iter(out.split(b"\0"))
@@ -218,13 +220,16 @@ def look(git: Git, junk: Iterable[str] = (), also_ours: Iterable[str] = ()) -> L
             path = os.fsdecode(entry.split(b" ", {b"1": 8, b"2": 9, b"u": 10, b"?": 1}[entry[:1]])[-1])
             if entry[:1] == b"2":
                 next(entries, None)
-            if is_ours(path, ours) or (entry[:1] == b"?" and is_junk(path, junk)):
+            if is_ours(path, ours):
+                aside += not path.startswith((*VIEWS, *held))
+                continue
+            if entry[:1] == b"?" and is_junk(path, junk):
                 continue
             dirty += 1
             if len(paths) < SHOWN:
                 paths.append(path)
     detached = branch == "(detached)"
-    return Look("" if detached else branch, "" if head == "(initial)" else head, dirty, tuple(paths))
+    return Look("" if detached else branch, "" if head == "(initial)" else head, dirty, tuple(paths), aside)
 
 
 def is_ours(path: str, ours: tuple[str, ...] = OURS) -> bool:

@@ -20,7 +20,7 @@ def home() -> str:
     """RALPH_HOME, or ~/.ralph."""
     given = os.environ.get("RALPH_HOME", "")
     if not given:
-        given = f"{_user_home()}/.ralph"
+        given = f"{user_home()}/.ralph"
     elif given.startswith("~"):
         given = os.path.expanduser(given)  # noqa: PTH111
     if not given.startswith("/"):
@@ -32,7 +32,7 @@ def home() -> str:
     return root
 
 
-def _user_home() -> str:
+def user_home() -> str:
     """HOME, or what the system says when it is unset or empty."""
     given = os.environ.get("HOME", "")
     if given.startswith("/"):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ralphloop.core.errors import DamagedProblem
 from ralphloop.core.record import VERSION, Record, Started, decode, encode
-from ralphloop.host.files import complaint, sync_folder, write_all
+from ralphloop.host.files import complaint, replace, sync_folder, write_all
 
 LONGEST = 64 << 20
 
@@ -34,6 +34,26 @@ class Journal:
             os.ftruncate(self.descriptor, size)
             error.filename = str(self.path)
             raise complaint(error, "write the journal") from error
+
+    @property
+    def lost(self) -> bool:
+        """Whether somebody has taken the file away or put another one in its place."""
+        try:
+            return not os.path.samestat(os.fstat(self.descriptor), self.path.lstat())
+        except OSError:
+            return True
+
+    def renew(self) -> None:
+        """The file anew, with all that was ever written: what is open can be read though its name is gone."""
+        content = os.pread(self.descriptor, os.fstat(self.descriptor).st_size, 0)
+        try:
+            replace(self.path, content)
+            sync_folder(self.path.parent)
+            descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+        except OSError as error:
+            raise complaint(error, "write the journal anew") from error
+        os.close(self.descriptor)
+        self.descriptor = descriptor
 
     def close(self) -> None:
         os.close(self.descriptor)

@@ -33,6 +33,17 @@ def unfinished(git_dir: str, since: float = 0) -> str:
     return ""
 
 
+def named(operation: str) -> str:
+    return f"an {operation}" if operation == "am" else f"a {operation}"
+
+
+def way_out(operation: str) -> str:
+    """What a person can do about it."""
+    if operation == "bisect":
+        return "`git bisect reset` ends it"
+    return f"finish it, or `git {operation} --abort` takes it back"
+
+
 def give_up(git: Git, operation: str) -> None:
     """End it as git would; when git refuses, only its state is dropped and the files stay as they are."""
     if operation == "bisect":

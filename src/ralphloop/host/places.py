@@ -12,6 +12,7 @@ from ralphloop.host import glance
 from ralphloop.host.files import complaint, read, replace
 
 SOURCE_LIMIT = 64 << 20
+ASIDE = ".ralph-aside-"  # between the name of what is moved out of the way, and a number
 
 
 class RunFolder(Struct, frozen=True):
@@ -133,6 +134,9 @@ class Home(Struct, frozen=True):
     def vault(self, common_dir: str) -> Path:
         return self.root / "vaults" / f"{glance.digest(os.fsencode(common_dir))}.git"
 
+    def trust(self, common_dir: str) -> Path:
+        return self.root / "trust" / f"{glance.digest(os.fsencode(common_dir))}.json"
+
     def account(self, name: str) -> Path:
         return self.root / "accounts" / (_safe(name) or "default")
 
@@ -161,7 +165,7 @@ def make_way(worktree: str, path: Path, *, whatever: bool = False) -> None:
             os.path.lexists(place) and (not _leads_inside(worktree, place) or place.is_dir() == (place == path))
         )
         if wrong:
-            names = (place.with_name(f"{place.name}.aside-{number}") for number in range(1, 1000))
+            names = (place.with_name(f"{place.name}{ASIDE}{number}") for number in range(1, 1000))
             place.rename(next(name for name in names if not os.path.lexists(name)))
 
 

@@ -17,7 +17,9 @@ from ralphloop.core.ports import Command
 from ralphloop.core.verdict import End
 from ralphloop.host import brand
 from ralphloop.host.census import MARK
+from ralphloop.host.environment import handed_down
 from ralphloop.host.family import Family
+from ralphloop.host.relay import Relay
 from ralphloop.host.tail import CHUNK, Tail
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -116,29 +118,27 @@ def _is_over(child: "subprocess.Popen[bytes]") -> bool:
         return True
 
 
-def _start(command: Command, cwd: str, log: str, prompt: str, mark: str, held: int | None) -> "subprocess.Popen[bytes]":
+def _start(
+    command: Command, cwd: str, target: int, prompt: str, mark: str, held: int | None
+) -> "subprocess.Popen[bytes]":
     if not command.argv or not command.argv[0]:
         raise ValueError("no program is named")
-    environment = {**os.environ, **command.env}
+    environment = {**handed_down(command.keep, {**os.environ, **command.env}), **command.env}
     for name in command.unset:
         environment.pop(name, None)
     source = os.open(os.devnull if command.prompt_as_file else prompt, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        target = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            with brand.handed_down(mark):
-                return subprocess.Popen(
-                    command.argv,
-                    stdin=source,
-                    stdout=target,
-                    stderr=target,
-                    cwd=cwd,
-                    env={**environment, MARK: mark},
-                    pass_fds=() if held is None else (held,),
-                    start_new_session=True,
-                )
-        finally:
-            os.close(target)
+        with brand.handed_down(mark):
+            return subprocess.Popen(
+                command.argv,
+                stdin=source,
+                stdout=target,
+                stderr=target,
+                cwd=cwd,
+                env={**environment, MARK: mark},
+                pass_fds=() if held is None else (held,),
+                start_new_session=True,
+            )
     finally:
         os.close(source)
 
@@ -171,8 +171,17 @@ def _explain(error: Exception, command: Command, cwd: str) -> str:
 class _Watch:
     """Follows a running child until it ends or must be ended."""
 
-    def __init__(self, bounds: Bounds, tail: Tail, family: Family, stop: asyncio.Event) -> None:
-        self._bounds, self._tail, self._family, self._stop = bounds, tail, family, stop
+    def __init__(
+        self,
+        bounds: Bounds,
+        tail: Tail,
+        relay: Relay,
+        family: Family,
+        stop: asyncio.Event,
+        enough: Callable[[], bool],
+    ) -> None:
+        self._bounds, self._tail, self._relay, self._family = bounds, tail, relay, family
+        self._stop, self._enough = stop, enough
         self._began = self._last_news = self._last_beat = time.monotonic()
         self._result_at: float | None = None
         self._scan_after = FIRST_SCAN
@@ -193,12 +202,15 @@ class _Watch:
                 return "natural"
             if self._stop.is_set():
                 return "stopped"
+            if self._enough():
+                return "overspent"
             late, deadline = self._deadline()
             if now >= deadline:
                 return late
             if beat and now - self._last_beat >= POLL:
                 self._last_beat = now
                 beat()
+            self._relay.tend()
             self._scan(now)
             if len(data) == CHUNK:
                 await asyncio.sleep(0)
@@ -235,26 +247,33 @@ async def run(
     read: Callable[[bytes], bool],
     stop: asyncio.Event,
     beat: Callable[[], None] | None = None,
+    enough: Callable[[], bool] = lambda: False,
 ) -> Ended:
-    """Runs a command to its end. `read` gets what it writes and says whether that held its last word."""
+    """Runs a command to its end. `read` gets what it writes and says whether that held its last word.
+
+    `enough` says that what it may spend is used up.
+    """
     adopt_orphans()
     began = time.monotonic()
     with ExitStack() as open_files:
         try:
             tail = open_files.enter_context(Tail(log))
-            child = _start(command, cwd, log, prompt, mark, held)
+            relay = open_files.enter_context(Relay(log, held))
+            child = _start(command, cwd, relay.writing, prompt, mark, held)
+            relay.handed_over()
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             return Ended("not_started", problem=_explain(error, command, cwd))
         number = brand.number(mark)
-        family = Family(lambda found: found == mark, child, log, lambda found: found == number)
+        family = Family(lambda found: found == mark, child, relay.outlet, lambda found: found == number)
         grace = bounds.kill_grace
         try:
             with _Exit(child) as ending:
-                end = await _Watch(bounds, tail, family, stop).over(ending, read, beat)
+                end = await _Watch(bounds, tail, relay, family, stop, enough).over(ending, read, beat)
             grace = min(grace, FLOOD_GRACE) if end == "flooded" else grace
         finally:
             leftovers = await family.end(grace)
         if end != "flooded":  # nobody needs to read on in what nobody wanted
+            await relay.finish()
             await tail.drain(read)
         return _ended(end, child.returncode, time.monotonic() - began, tail.size, leftovers)
 

@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from ralphloop.host.files import replace
+from ralphloop.core.errors import Problem
+from ralphloop.host.files import read, replace
 
+LONGEST_REF = 4096
+LARGEST = 256 << 20
 HEX = frozenset("0123456789abcdef")
 LENGTHS = (40, 64)
 
@@ -42,8 +45,8 @@ def loose(repository: Path, below: str) -> Iterator[tuple[str, str]]:
     """Name and commit of each ref that is a file of its own."""
     for folder, _, names in os.walk(repository / below):
         for name in names:
-            with suppress(OSError):
-                text = Path(folder, name).read_text(errors="replace").strip()
+            with suppress(Problem):
+                text = (read(Path(folder, name), LONGEST_REF) or b"").decode(errors="replace").strip()
                 if is_commit(text):
                     yield str(Path(folder, name).relative_to(repository)), text
 
@@ -51,8 +54,9 @@ def loose(repository: Path, below: str) -> Iterator[tuple[str, str]]:
 def every(repository: Path) -> dict[str, str]:
     """All refs by name, packed or not."""
     found = {}
-    with suppress(OSError):
-        for line in (repository / "packed-refs").read_text(errors="surrogateescape").splitlines():
+    with suppress(Problem):
+        packed = read(repository / "packed-refs", LARGEST) or b""
+        for line in packed.decode(errors="surrogateescape").splitlines():
             commit, _, name = line.partition(" ")
             if name.startswith("refs/") and is_commit(commit):
                 found[name] = commit

@@ -5,7 +5,7 @@ from itertools import count
 
 from msgspec import Struct
 
-from ralphloop.host import operations, restore, snapshot
+from ralphloop.host import configuration, hidden, operations, restore, snapshot
 from ralphloop.host.git import (
     TOLD,
     WHO,
@@ -35,6 +35,9 @@ def mend(git: Git, expected: Expected) -> Mended:
         repository.git_dir, repository.common_dir, expected.branch, expected.since, repository.worktree
     )
     try:
+        if expected.settings is not None:
+            notes += configuration.mend(git, repository, expected.settings)
+            notes += hidden.uncover(git, repository, expected.settings)
         notes += restore.bring_back_objects(git, expected)
         notes += restore.rebuild_missing_index(git, expected)
         found = look(git, expected.junk, expected.ours)

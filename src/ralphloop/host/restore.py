@@ -9,10 +9,11 @@ from msgspec import Struct
 
 from ralphloop.core.errors import Problem
 from ralphloop.host import recover, vault
-from ralphloop.host.files import replace
+from ralphloop.host.files import read, replace
 from ralphloop.host.git import Git, Repository, exists
 from ralphloop.host.refs import is_commit
 
+SMALL_FILE = 1 << 20
 ANEW = "it has been made anew"
 
 
@@ -32,6 +33,7 @@ class Expected(Struct, frozen=True):
     junk: tuple[str, ...]
     vault: Path
     ours: tuple[str, ...] = ()
+    settings: Path | None = None  # where git's own are held as they were when the iteration began
 
     @property
     def common(self) -> Path:
@@ -189,8 +191,8 @@ def _head(git: Git, expected: Expected) -> list[str]:
 
 def _reads_as_head(head: Path) -> bool:
     try:
-        text = head.read_text().strip()
-    except (OSError, UnicodeDecodeError):
+        text = (read(head, SMALL_FILE) or b"").decode().strip()
+    except (Problem, UnicodeDecodeError):
         return False
     return text.startswith("ref: refs/") or is_commit(text)
 

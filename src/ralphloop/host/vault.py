@@ -8,13 +8,15 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from ralphloop.core.errors import Problem
 from ralphloop.host import glance, objects, refs
-from ralphloop.host.files import replace
+from ralphloop.host.files import read, replace
 from ralphloop.host.git import Git, Repository
 from ralphloop.host.objects import Copies, Found
 from ralphloop.host.places import Home
 
 REFS_KEPT_FOR = 600.0  # seconds until the list of all refs is written anew
+LARGEST = 64 << 20  # bytes of what makes a repository besides its objects
 HEADS_KEPT_FOR = 7 * 86_400.0  # seconds in which another loop on this repository may still count on its last good head
 VAULTS_KEPT_FOR = 30 * 86_400.0  # seconds from when a repository was first seen gone until its vault is removed
 SMALL = ("config", "shallow", "info/exclude", "info/grafts")  # what makes a repository besides objects and refs
@@ -217,8 +219,9 @@ def _keep_refs(common: Path, vault: Path) -> None:
     if time.time() - _changed(packed) < REFS_KEPT_FOR:
         return
     for name in SMALL:
-        with suppress(OSError):
-            replace(kept / name, (common / name).read_bytes(), durable=False)
+        with suppress(OSError, Problem):
+            if (content := read(common / name, LARGEST)) is not None:
+                replace(kept / name, content, durable=False)
     if (common / "shallow").exists():
         shutil.copyfile(common / "shallow", vault / "shallow")
     lines = (f"{commit} {name}\n" for name, commit in sorted(refs.every(common).items()) if name.startswith(LISTED))

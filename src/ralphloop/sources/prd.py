@@ -109,6 +109,8 @@ def _story(story: Json) -> Story:
         description=cast(str, story.get("description") or ""),
         criteria=tuple(cast(list[str], story["acceptanceCriteria"])),
         notes=cast(str, story.get("notes") or ""),
+        agent=cast(str, story.get("agent") or ""),
+        model=cast(str, story.get("model") or ""),
     )
 
 

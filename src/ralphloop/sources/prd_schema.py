@@ -51,6 +51,10 @@ def _is_id(value: object) -> bool:
     return isinstance(value, str) and 0 < len(value) <= LONGEST_ID and value.isprintable() and value == value.strip()
 
 
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= LONGEST_ID and value.isprintable() and not value.startswith("-")
+
+
 def _is_flag(value: object) -> bool:
     return isinstance(value, bool)
 
@@ -80,6 +84,8 @@ STORY = (
     Rule("passes", _is_flag, "must be true or false"),
     Rule("description", _is_string, "must be a string", required=False),
     Rule("notes", _is_string, "must be a string", required=False),
+    Rule("agent", _is_name, "must be the name of an agent, as codex", required=False),
+    Rule("model", _is_name, "must be the name of a model", required=False),
 )
 
 

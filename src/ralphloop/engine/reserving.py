@@ -1,0 +1,86 @@
+"""Before an attempt: whose turn it is, and a call, money, tokens and time of that agent's account."""
+
+from datetime import datetime, timedelta
+
+from ralphloop.core import budget, lineup
+from ralphloop.core.current import clock
+from ralphloop.core.errors import Problem
+from ralphloop.core.history import finished
+from ralphloop.core.policy import Bound
+from ralphloop.core.record import Denied, Reserved, Waiting
+from ralphloop.core.story import Story
+from ralphloop.engine.desk import Desk
+from ralphloop.host.account import Held, Reservation
+
+
+def reserve(desk: Desk, now: float) -> Reserved | Waiting | Denied:
+    """Ask the account of each agent in its turn; the first that grants it is the one that works."""
+    state = desk.now
+    story = _next_story(desk)
+    names = lineup.order(state.policy, story.agent) or (state.agent,)
+    passed = [f"{name}: {why}" for name in names if (why := _out(desk, name, now))]
+    waits: list[Waiting] = []
+    for name in lineup.in_turn(state.policy, state.forms, names, now) or names[:1]:
+        got = _ask(desk, name, story.id, now)
+        if got.granted:
+            model = story.model if story.model and name == names[0] else state.policy.models.get(name, "")
+            return Reserved(now, got.calls, got.until, name, model, got.allowed, tuple(passed))
+        if got.refusal is not None:
+            until = _midnight(now) if got.refusal.scope == "day" else None
+            return Denied(now, got.refusal.scope, got.refusal.said, until)
+        why = "limit" if got.why == "limit" else "rate"
+        waits.append(Waiting(now, "limit" if why == "limit" else "rate", got.until, got.calls, name))
+        passed.append(f"{name}: {_until(why, got.until + (state.policy.limit_margin if why == 'limit' else 0), now)}")
+    return min(waits, key=lambda one: one.until)
+
+
+def _ask(desk: Desk, name: str, story: str, now: float) -> Reservation:
+    state, policy = desk.now, desk.now.policy
+    traits = desk.agent_named(name).traits
+    means = budget.Means(cost=traits.caps_cost, tokens="tokens" in traits.tells)
+
+    def afford(today: Bound) -> Bound | budget.Refusal:
+        return budget.afford(policy, state.iterations, story, today, means)
+
+    held = Held(f"{state.start.run}.{state.n + 1}", policy.timeout)
+    return desk.account(name).reserve(now, policy.rate_per_hour, margin=policy.limit_margin, held=held, afford=afford)
+
+
+def settle(desk: Desk) -> None:
+    """What the attempt at hand really came to; doing it twice counts it once."""
+    state = desk.now
+    if state.attempt is None or state.begun is None or state.verdict is None:
+        return
+    row = finished(state, state.begun, state.attempt, state.verdict, desk.clock())
+    came_to = budget.counted_for(row, state.policy.budget)
+    desk.account(state.agent).settle(f"{state.start.run}.{state.n}", came_to, desk.clock())
+
+
+def _next_story(desk: Desk) -> Story:
+    """As the source stands; when it cannot be read, the beginning of the iteration says so."""
+    try:
+        waiting = desk.read_plan()[1].open
+    except Problem:
+        waiting = ()
+    return waiting[0] if waiting else Story("", "")
+
+
+def _out(desk: Desk, name: str, now: float) -> str:
+    """Why an agent of the chain is not in its turn, as far as the run itself has seen."""
+    policy, form = desk.now.policy, desk.now.forms.get(name, lineup.FRESH)
+    if form.free_at and form.free_at + policy.limit_margin > now:
+        return _until("limit", form.free_at + policy.limit_margin, now)
+    if lineup.worn_out(policy, form):
+        return form.error[:200]
+    return ""
+
+
+def _until(why: str, moment: float, now: float) -> str:
+    what = "at its usage limit" if why == "limit" else "its calls of this hour are used up,"
+    return f"{what} until {clock(moment, now)}"
+
+
+def _midnight(now: float) -> float:
+    """When the next day begins here."""
+    day = datetime.fromtimestamp(now).replace(hour=0, minute=0, second=0, microsecond=0)
+    return (day + timedelta(days=1)).timestamp()
