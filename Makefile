@@ -72,4 +72,4 @@ coverage: $(VENV)/.dev
 	$(BIN)/coverage report --include='*/core/*,*/engine/*,*/host/*' --fail-under=90
 
 clean:
-	rm -rf $(VENV) $(NPM_AGENTS) .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(NPM_AGENTS) .bench .pytest_cache .mypy_cache .ruff_cache

@@ -61,7 +61,7 @@ class Cut(NamedTuple):
 
 
 class Fail(NamedTuple):
-    """A stream that begins well, under status 200, and then tells of an error."""
+    """An answer under status 200 that tells of an error; a stream begins well before."""
 
     kind: str
     message: str

@@ -128,6 +128,8 @@ class _Handler(BaseHTTPRequestHandler):
                     self._send(answer.status, dialect.refusal(answer), answer.headers)
                 case Cut():
                     self._stream(dialect.frames(request, number, Say(answer.text)), dialect, Say(), cut=True)
+                case Fail() if not streams(self.path, request):
+                    self._send(200, dialect.refusal(Refuse(200, answer.kind, answer.message)))
                 case Fail():
                     self._stream(_failing(dialect, request, number, answer), dialect, Say())
                 case Say() if streams(self.path, request):

@@ -5,7 +5,7 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,11 +36,12 @@ def play(
     repository: Repository,
     environment: Mapping[str, str],
     *options: str,
-    permissions: Sequence[str] = (SKIP,),
+    skip: bool = True,
     sent: signal.Signals | None = None,
     when: Callable[[], bool] = lambda: True,
 ) -> Played:
     """Run one iteration; `sent` goes to the CLI itself, not to ralph, as soon as `when` holds."""
+    permissions = (SKIP,) if skip else ()
     child = start(repository, environment, *permissions, "-n", "1", "--on-limit", "exit", *options)
     try:
         if sent is not None:

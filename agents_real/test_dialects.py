@@ -121,6 +121,12 @@ def test_an_error_can_come_under_a_good_status(path: str, part: bytes, serve: Se
     assert server.usage == Usage(0, 0, 0, 0)
 
 
+def test_an_error_under_a_good_status_can_be_the_whole_answer(serve: Serve) -> None:
+    server = serve(always(Fail("server_error", "It broke")))
+    assert json.loads(ask(server, CHAT, {}))["error"]["message"] == "It broke"
+    assert server.usage == Usage(0, 0, 0, 0)
+
+
 @pytest.mark.parametrize("path", [CHAT, RESPONSES, "/v1/messages"])
 def test_a_cut_stream_has_no_end(path: str, serve: Serve) -> None:
     server = serve(always(Cut()))

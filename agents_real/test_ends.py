@@ -1,5 +1,6 @@
 """The table of ends: what ralph comes to, whatever happens to a real Codex, OpenCode or Copilot and to its model."""
 
+import json
 import signal
 import time
 from collections.abc import Mapping
@@ -8,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from clis import GEMINI, NEW, QWEN, Cli, surroundings
+from clis import GEMINI, NEW, OPENCODE, QWEN, Cli, surroundings
 from conftest import Keep, Serve
 from messages import Answer, Cut, Fail, Refuse, Say, Silence, Tool
 from played import alive, kept, play, same_shape
@@ -60,7 +61,10 @@ CODEX_ROWS = (
     Row("error-in-a-good-answer", (Fail("server_error", "It broke"),), {"codex": "It broke"}, "transient"),
     Row("limit-in-a-good-answer", (Fail("rate_limit_exceeded", "Rate limit reached"),), fault="rate"),
 )
-COPILOT_ROWS = (Row("cut", (Cut(),), {"copilot": "error"}, "transient"),)
+COPILOT_ROWS = (
+    Row("cut", (Cut(),), {"copilot": "error"}, "transient"),
+    Row("error-in-a-good-answer", (Fail("server_error", "It broke"),), {"copilot": "No response"}, "transient"),
+)
 PLAYED = [
     *((cli, row) for cli in NEW for row in ROWS),
     *((cli, row) for cli in NEW if cli.name == "codex" for row in CODEX_ROWS),
@@ -123,6 +127,19 @@ def test_a_cut_stream_is_asked_for_again(
     if cli.name != "opencode":
         assert [retry.attempt for retry in played.of(Retrying)] == [1], "opencode tries again without a word"
     same_shape(cli, "cut-then-well", played, tmp_path, kept_of)
+
+
+def test_opencode_that_was_refused_a_tool_ends_with_0_and_has_failed(
+    tmp_path: Path, repository: Repository, serve: Serve, kept_of: Keep
+) -> None:
+    server = serve(always(Say("I look.", (LOG,))))
+    environment = surroundings(OPENCODE, tmp_path, server.url)
+    file = tmp_path / "home" / ".config" / "opencode" / "opencode.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "permission": {"bash": "ask"}}))
+    played = play(OPENCODE, repository, environment, "-t", "60s", skip=False)
+    assert (played.attempt["end"], played.attempt["exit_code"]) == ("natural", 0)
+    assert "the session was over before its work was: The user rejected" in played.attempt["error"]
+    same_shape(OPENCODE, "refused-a-tool", played, tmp_path, kept_of)
 
 
 HANG = Tool("Bash", {"command": "touch ../begun; tail -f /dev/null"})

@@ -93,19 +93,19 @@ def test_qwen_tries_again_for_longer_than_it_is_given(
     assert alive(tmp_path) == {}
 
 
-@pytest.mark.parametrize("permissions", [(SKIP,), ()], ids=["skip-permissions", "allowed-tools"])
+@pytest.mark.parametrize("skip", [True, False], ids=["skip-permissions", "allowed-tools"])
 @pytest.mark.parametrize("cli", CLIS, ids=lambda cli: cli.name)
 def test_a_story_is_built_marked_and_committed(
-    cli: Cli, permissions: tuple[str, ...], tmp_path: Path, repository: Repository, serve: Serve, kept_of: Keep
+    cli: Cli, skip: bool, tmp_path: Path, repository: Repository, serve: Serve, kept_of: Keep
 ) -> None:
     server = serve(six_stories(repository))
-    played = play(cli, repository, surroundings(cli, tmp_path, server.url), permissions=permissions)
+    played = play(cli, repository, surroundings(cli, tmp_path, server.url), skip=skip)
     assert (played.attempt["error"], played.attempt["claim"]["kind"]) == ("", "story")
     assert played.of(Said)[-1].text.endswith(STORY_COMPLETE), "the promise comes in pieces and is said whole"
     assert repository.subjects() == ["feat: STORY-001 Add the count tool"]
     assert [story["passes"] for story in repository.stories()] == [True] + [False] * 5
     assert all(event.ok for event in played.of(ToolAnswered))
-    same_shape(cli, "story" if permissions else "story-allowed-tools", played, tmp_path, kept_of)
+    same_shape(cli, "story" if skip else "story-allowed-tools", played, tmp_path, kept_of)
 
 
 @pytest.mark.parametrize("cli", CLIS, ids=lambda cli: cli.name)
@@ -113,7 +113,7 @@ def test_without_permissions_other_commands_are_refused(
     cli: Cli, tmp_path: Path, repository: Repository, serve: Serve, kept_of: Keep
 ) -> None:
     server = serve(turns(Say("", (Tool("Bash", {"command": "touch forbidden"}),)), Say("I may not.")))
-    played = play(cli, repository, surroundings(cli, tmp_path, server.url), permissions=())
+    played = play(cli, repository, surroundings(cli, tmp_path, server.url), skip=False)
     assert not (repository.path / "forbidden").exists()
     assert played.attempt["error"] == ""
     assert [event.ok for event in played.of(ToolAnswered)] == [False]
@@ -125,7 +125,7 @@ def test_gemini_says_what_to_do_about_a_folder_it_does_not_trust(
 ) -> None:
     environment = surroundings(GEMINI, tmp_path, serve(always(Say())).url)
     del environment["GEMINI_CLI_TRUST_WORKSPACE"]
-    attempt = play(GEMINI, repository, environment, permissions=()).attempt
+    attempt = play(GEMINI, repository, environment, skip=False).attempt
     assert attempt["exit_code"] == 55
     assert "--skip-trust" in attempt["error"]
 

@@ -53,7 +53,7 @@ THRESHOLDS = {
         failing(*(f"Boom at {n}" for n in range(9))),
         "circuit_breaker: {no_progress_threshold: off}\n",
         5,
-        "the same error in 5 iterations: boom at #",
+        "the same error in 5 iterations: Boom at ",
     ),
     "three without progress, if nothing is set": ([IDLE] * 9, "", 3, "no story was finished in 3 iterations"),
     "errors are no progress either": (

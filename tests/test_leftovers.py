@@ -1,10 +1,14 @@
 """What was not committed before the run is the user's; what an agent leaves uncommitted does not count as done."""
 
+import os
+import signal
+import sys
+import uuid
 from pathlib import Path
 
 import pytest
 
-from place import Action, Place, good, make_place
+from place import Action, Place, good, make_place, processes_with
 
 DIRTY = {"notes.txt": "mine\n", "README": "changed by me\n", "folder/deep.txt": "mine too\n"}
 
@@ -104,3 +108,30 @@ def test_a_repository_that_refuses_commits_keeps_the_work(tmp_path: Path) -> Non
     place.ralph("run", "-n", "1")
     assert place.passes() == {"STORY-001": False}
     assert place.git("for-each-ref", "--format=%(refname)", "refs/ralph").splitlines()[-1].endswith("/left-1")
+
+
+BARE = """
+import os, resource, sys
+os.fork() and os._exit(0)
+os.setsid()
+os.closerange(0, 50)
+os.chdir("/")
+resource.setrlimit(resource.RLIMIT_RTTIME, (resource.RLIM_INFINITY,) * 2)
+if "twice" in sys.argv: os.fork() and os._exit(0)
+os.execve("/bin/sleep", ["sleep", sys.argv[1]], {})
+"""
+
+
+@pytest.mark.parametrize("how", ["once", "twice"])
+def test_a_daemon_that_drops_everything_is_ended_with_its_iteration(tmp_path: Path, how: str) -> None:
+    seconds = f"7{uuid.uuid4().int % 10**8:08}"
+    daemon = tmp_path / "daemon.py"
+    daemon.write_text(BARE)
+    command = {"run": f"{sys.executable} {daemon} {seconds} {how}"}
+    place = make_place(tmp_path, count=1, script={"default": [command, *good()]})
+    done = place.ralph("run")
+    left = list(processes_with(f"sleep\0{seconds}"))
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert done.code == 0 and left == []
+    assert place.records("attempted")[0]["attempt"]["leftovers"] == [f"sleep {seconds}"]

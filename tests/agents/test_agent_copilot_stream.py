@@ -86,6 +86,7 @@ def test_lines(lines: list[Any], events: list[Event]) -> None:
         ),
         ({"statusCode": 503}, {"errorType": "query", "message": "Failed to get a response"}, "transient"),
         ({}, {"errorType": "query", "message": "Failed; retried 5 times. Last error: it went away"}, "transient"),
+        ({}, {"errorType": "query", "message": "No response was returned. Send your message again."}, "transient"),
         ({}, {"errorType": "query", "message": "The prompt is too long"}, ""),
         ({}, {"errorType": "query", "message": "Sorry, you have hit your weekly limit"}, "rate"),
     ],

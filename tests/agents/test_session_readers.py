@@ -139,11 +139,14 @@ def claude(name: str | None, request: str | None, output: int, **more: Any) -> d
         ([claude("a", None, 5), claude("a", None, 7, sessionId="t")], [5, 7]),
         ([claude(None, "r", 5, uuid="u"), claude(None, "r", 5, uuid="v")], [5, 5]),
         ([claude("a", "r", 50, message=None)], []),
+        ([claude("a", "r", 50, message="a text", usage={"input_tokens": 5})], []),
+        ([claude("a", "r", 50, message={"content": []}, requestId=5, toolUseResult={"usage": {}})], []),
         ([claude("a", "r", 50, message={"usage": None})], []),
     ],
 )
 def test_an_answer_of_claude_counts_once_with_its_largest_usage(lines: list[Any], outputs: list[int]) -> None:
-    assert [use.tokens.output for use in take("claude", *lines).uses] == outputs
+    taken = take("claude", *lines)
+    assert ([use.tokens.output for use in taken.uses], taken.unread) == (outputs, 0)
 
 
 @pytest.mark.parametrize(
@@ -152,6 +155,9 @@ def test_an_answer_of_claude_counts_once_with_its_largest_usage(lines: list[Any]
         claude("a", "r", -1),
         claude("a", "r", 50, timestamp="yesterday"),
         claude("a", "r", 50, timestamp=5),
+        claude("a", "r", 50, timestamp="9999-12-31T23:59:59Z"),
+        claude("a", "r", 50, timestamp="0001-01-01T00:00:00Z"),
+        claude("a", "r", 1 << 60),
         claude("a", "r", 50, message={"usage": {"input_tokens": "10"}}),
         claude("a", "r", 50, message={"usage": [1]}),
         '{"message":{"usage":{"input_tokens":1}',

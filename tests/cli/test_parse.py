@@ -134,7 +134,7 @@ REFUSED = [
     ("stop a b", '"b" is one word too many: ralph stop takes [RUN]', "see ralph stop --help"),
     ("tell", "ralph tell needs TEXT", "write ralph tell TEXT"),
     ("completion", "ralph completion needs SHELL: the shell it is for: bash, zsh or fish", "SHELL"),
-    ("completion bsh", '"bsh" is not a SHELL', "did you mean bash?"),
+    ("completion bsh", '"bsh" is not a SHELL', "did you mean bash? known are bash, zsh, fish"),
     ("completion powershell", '"powershell" is not a SHELL', "known are bash, zsh, fish"),
     ("help rnu", '"rnu" is not a COMMAND', "did you mean run?"),
     ("undo last", 'ITERATION must be a whole number from 1, not "last"', ""),

@@ -87,7 +87,7 @@ def test_a_red_check_takes_the_mark_back_and_says_why() -> None:
     assert verdict.taken_back == ("s1",)
     assert verdict.false_claim
     assert "FAIL: test_x" in verdict.failure
-    assert verdict.error == "tests: fail: test_x"
+    assert verdict.error == "tests: FAIL: test_x"
 
 
 def test_a_run_stopped_before_its_checks_blames_nobody() -> None:
@@ -105,9 +105,9 @@ def test_a_run_stopped_before_its_checks_blames_nobody() -> None:
         (Attempt(exit_code=0), ""),
         (Attempt(end="timeout"), ""),
         (Attempt(end="natural", exit_code=3), "exit code 3"),
-        (Attempt(end="natural", exit_code=3, last_words="TypeError: a 1"), "typeerror: a #"),
+        (Attempt(end="natural", exit_code=3, last_words="TypeError: a 1"), "TypeError: a 1"),
         (Attempt(end="not_started"), "the agent could not be started"),
-        (Attempt(error="Boom at /x/y.py:3"), "boom at path:#"),
+        (Attempt(error="Boom at /x/y.py:3"), "Boom at /x/y.py:3"),
     ],
 )
 def test_which_error_counts_for_the_breaker(attempt: Attempt, error: str) -> None:

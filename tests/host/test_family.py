@@ -124,6 +124,16 @@ CLEARED_AND_BARE = """
     if os.fork(): os._exit(0)
     os.execve("/bin/sleep", ["sleep", sys.argv[1]], {})
 """
+NOTHING_LEFT = """
+    import resource
+    if os.fork(): os._exit(0)
+    os.setsid()
+    os.closerange(0, 50)
+    os.chdir("/")
+    resource.setrlimit(resource.RLIMIT_RTTIME, (resource.RLIM_INFINITY,) * 2)
+    if os.fork(): os._exit(0)
+    os.execve("/bin/sleep", ["sleep", sys.argv[1]], {})
+"""
 CHILD_OF_A_CLEARED_ONE = """
     if os.fork(): time.sleep(0.3); os._exit(0)
     os.setsid()
@@ -147,6 +157,7 @@ CHILD_OF_A_CLEARED_ONE = """
         (CLEARED_AT_ONCE, 1),
         (CLEARED_TWICE, 2),
         (CLEARED_AND_BARE, 1),
+        (NOTHING_LEFT, 1),
         (CHILD_OF_A_CLEARED_ONE, 3),
     ],
 )
@@ -263,6 +274,20 @@ def test_a_daemon_without_environment_is_ended_with_its_own_loop(tmp_path: Path,
     assert [name.endswith(f"sleep 5{token}") for name in first.leftovers] == [True]
     assert other.leftovers == (f"sleep {token}",)
     assert carrying(token) == []
+
+
+def test_a_stray_is_nobodys_when_two_loops_may_have_lost_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    with child("sleep", "60") as one, child("sleep", "60") as other:
+        monkeypatch.setattr(family, "CHILDREN", {one.pid})
+        mine = Family(lambda mark: False, one)
+        adopted = Row(7, 0, os.getpid(), 6, 6, "S")
+        own_session = Row(7, 0, os.getpid(), 7, 7, "S")
+        assert mine._is_stray(adopted)
+        assert not mine._is_stray(own_session), "whoever uses the library may have started it"
+        assert not mine._is_stray(Row(7, 0, os.getppid(), 6, 6, "S"))
+        assert not mine._is_stray(Row(7, 0, os.getpid(), 6, os.getsid(0), "S"))
+        Family(lambda mark: False, other)
+        assert not mine._is_stray(adopted)
 
 
 def test_what_a_program_starts_beside_its_loops_is_left_alone(tmp_path: Path, token: str) -> None:

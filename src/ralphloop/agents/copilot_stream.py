@@ -20,6 +20,7 @@ from ralphloop.core.event import (
 )
 
 ERROR_LIMIT = 4000
+PASSING = ("; retried ", "No response was returned")  # it tries again only what may pass
 TALK = (
     "session.", "assistant.", "user.", "system.", "model.", "tool.", "agent.", "subagent.", "hook.", "skill.",
     "permission.",
@@ -140,8 +141,8 @@ class CopilotStream:
         # a quota that is used up is answered with the status of a rate limit
         if known == "rate" and apis == "money":
             return "money"
-        # it tries again only what may pass
-        return known or faults.of_words(message) or apis or ("transient" if "; retried " in message else "")
+        passing = any(words in message for words in PASSING)
+        return known or faults.of_words(message) or apis or ("transient" if passing else "")
 
 
 def _status(*told: dict[str, object]) -> float | None:

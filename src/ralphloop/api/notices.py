@@ -1,5 +1,7 @@
 """What is worth knowing before a run and is no judgement: what the repository decides, what is finished already."""
 
+import os
+import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -101,5 +103,18 @@ def explained(finding: Finding, home: Home, worktree: str, feature: str) -> Find
     """A folder is missed most often because the run that finished it has put it away."""
     if not finding.line.startswith("Folder not found"):
         return finding
-    done = finished(home, worktree, feature)
+    done = finished(home, worktree, feature) or archived(worktree, feature)
     return replace(finding, advice=(done, *finding.advice)) if done else finding
+
+
+def archived(worktree: str, feature: str) -> str:
+    """That somebody has put the feature away before it was finished."""
+    stamped = re.compile(rf"\d{{8}}-\d{{6}}-{re.escape(feature)}(-\d+)?")
+    try:
+        names = sorted(name for name in os.listdir(Path(worktree, ".ralph", "archive")) if stamped.fullmatch(name))
+    except OSError:
+        return ""
+    if not names:
+        return ""
+    last = f".ralph/archive/{names[-1]}"
+    return f"It was archived to {last}; `mv {last} .ralph/{feature}` brings it back"

@@ -93,14 +93,20 @@ class Prepared(Struct, frozen=True):
 
     @property
     def permissions(self) -> tuple[Finding, ...]:
-        """What is to be said of what the agent may do unasked here."""
-        environment = environment_of(self.agent, self.policy)
-        return tuple(permissions(self.agent, self.policy, environment, sandbox.signs(), root=os.geteuid() == 0))
+        """What is to be said of what the agents of the chain may do unasked here, the same only once."""
+        signs, root = sandbox.signs(), os.geteuid() == 0
+        found = [
+            finding
+            for agent in self.agents.values()
+            for finding in permissions(agent, self.policy, environment_of(agent, self.policy), signs, root=root)
+        ]
+        return tuple(dict.fromkeys(found))
 
     @property
     def withheld(self) -> tuple[str, ...]:
-        """The names of those variables of this environment that the agent is not handed."""
-        return tuple(sorted(os.environ.keys() - environment_of(self.agent, self.policy).keys()))
+        """The names of those variables of this environment that no agent of the chain is handed."""
+        handed = [environment_of(agent, self.policy).keys() for agent in self.agents.values()]
+        return tuple(sorted(os.environ.keys() - set[str]().union(*handed)))
 
     @property
     def distrust(self) -> Distrust:

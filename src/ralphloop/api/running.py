@@ -18,6 +18,7 @@ from ralphloop.core.state import RunState
 from ralphloop.engine import opening
 from ralphloop.engine.desk import Asks, Desk, Hear, deaf, exits
 from ralphloop.engine.loop import drive
+from ralphloop.host.family import ALONE
 from ralphloop.host.places import Home
 
 
@@ -34,13 +35,17 @@ async def run(
     asks: Asks = exits,
     ready: Callable[[Prepared, Preflight | None], None] | None = None,
     opened: Callable[[Desk], None] | None = None,
+    alone: bool = False,
     clock: Callable[[], float] = time.time,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> RunState:
     """Drive a run to its end. `hear` gets every record and event; `opened` the run once it is in hand.
 
+    `alone` says that nothing else in this process starts processes: then whoever loses its parent is the agent's.
     `ready` is told what will be run and what its preflight found (None when there was none), before anything is.
     """
+    if alone:
+        ALONE.set()
     revived = opening.revive(Home.usual(), Path(request.folder).resolve())
     prepared = prepare(request)
     prepared.home.writable()

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import get_args
 
@@ -15,6 +16,8 @@ from ralphloop.core.price import TABLE, Price
 from ralphloop.core.session_file import Reader
 from ralphloop.core.usage import By, Row, grouped, summed
 from ralphloop.host import glance
+from ralphloop.host.capacity import capacity as capacity
+from ralphloop.host.files import make_private
 from ralphloop.host.sessions import Shelf, Trouble, look
 
 Key = Callable[[str, Who, int], str]
@@ -53,10 +56,14 @@ def of_claude(since: float, project: str = "", folder: str = ".") -> Usage:
     """What Claude Code alone has used; `project` is a folder below its `projects`."""
     if "/" in project or project in (".", ".."):
         raise UsageProblem(f"{project:.80} is not the name of a folder", "`ls ~/.claude/projects` shows them")
-    name = "".join(f"[{letter}]" if letter in "*?[" else letter for letter in project)
-    narrowed = f"projects/{name}/**/*.jsonl" if project else ""
     (shelf,) = shelves((CLAUDE,))
-    return of_shelves([Shelf(shelf.reader, shelf.folders, narrowed)], since, None, "model", prices(folder))
+    return of_shelves(
+        [Shelf(shelf.reader, shelf.folders, f"projects/{project}" if project else "")],
+        since,
+        None,
+        "model",
+        prices(folder),
+    )
 
 
 def shelves(readers: tuple[Reader, ...] = READERS) -> list[Shelf]:
@@ -68,6 +75,8 @@ def of_shelves(
     found: list[Shelf], since: float, until: float | None, by: By = "day", costs: Mapping[str, Price] = TABLE
 ) -> Usage:
     troubles: list[Trouble] = []
+    with suppress(OSError):  # without an index it takes longer
+        make_private(Path(glance.home()))
     sessions = look(found, Path(glance.home(), "cache", "usage"))
     key = _key(by, troubles)
     split = (lambda slot: key("", NOBODY, slot)) if by == "day" else None

@@ -2,6 +2,7 @@
 
 import errno
 import os
+from pathlib import Path
 
 from ralphloop.core.errors import Problem
 
@@ -19,4 +20,17 @@ def expected(error: OSError) -> Problem | None:
         os.getcwd()  # noqa: PTH109
     except FileNotFoundError:
         return Problem("the folder this was started in is gone", "change into one that exists")
-    return complaint(error, "do this:") if error.errno in EXPECTED else None
+    if error.errno not in EXPECTED:
+        return None
+    return complaint(error, "do this:" if error.filename else "do this")
+
+
+def crash_folder() -> Path:
+    """Where the logs of bugs lie; it is there."""
+    from ralphloop.host import glance
+    from ralphloop.host.files import make_folder, make_private
+
+    root = Path(glance.home())
+    make_private(root)
+    make_folder(root / "crashes")
+    return root / "crashes"

@@ -1,5 +1,7 @@
 """ralph stop, pause, resume and tell: a word for a run that goes on elsewhere."""
 
+import sys
+
 import msgspec
 
 from ralphloop.api import changing
@@ -7,6 +9,7 @@ from ralphloop.cli.output import data, say
 from ralphloop.cli.parse import Parsed
 from ralphloop.core.errors import DONE
 
+LONGEST = 1 << 18  # characters that are taken from stdin
 SAID = {
     "stop": "run {run} stops after the iteration it is in (`ralph stop --now` ends it at once)",
     "stop_now": "run {run} ends its agent and stops",
@@ -19,7 +22,8 @@ SAID = {
 def call(parsed: Parsed) -> int:
     wish, words = parsed.command, parsed.arguments
     if wish == "tell":
-        asked = changing.ask("tell", words[0], run=str(parsed.options.get("run", "")))
+        text = sys.stdin.read(LONGEST) if words == ["-"] else words[0]
+        asked = changing.ask("tell", text, run=str(parsed.options.get("run", "")))
     elif wish == "stop":
         wish = "stop_now" if parsed.options.get("now") else "stop"
         asked = changing.ask("stop_now" if wish == "stop_now" else "stop", run=words[0] if words else "")

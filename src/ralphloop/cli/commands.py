@@ -105,7 +105,9 @@ COMMANDS = (
     Command(
         "tell", "tell the agent something with its next prompt",
         options=(OF_RUN, JSON),
-        arguments=(Argument("TEXT", "what to tell; several words need no quotes", required=True, many=True),),
+        arguments=(
+            Argument("TEXT", "what to tell, - for stdin; several words need no quotes", required=True, many=True),
+        ),
         examples=(('ralph tell use the new API', "heard from the next iteration on"),),
     ),
     Command(

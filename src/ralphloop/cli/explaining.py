@@ -9,7 +9,11 @@ from ralphloop.cli.parse import Parsed
 
 def call(parsed: Parsed) -> int:
     program = parsed.program
-    if parsed.command == "version":
+    if parsed.command == "version" and parsed.options.get("json"):
+        import json
+
+        say(json.dumps({"program": program.name, "version": __version__}))
+    elif parsed.command == "version":
         say(f"{program.name} {__version__}")
     elif parsed.command == "completion":
         say(complete.script(parsed.arguments[0], program).rstrip("\n"))

@@ -135,14 +135,12 @@ def _crashed(bug: Exception) -> int:
     from pathlib import Path
 
     from ralphloop import __version__
-    from ralphloop.api import glance
+    from ralphloop.api.trouble import crash_folder
 
     story = "".join(traceback.format_exception(bug))
     text = f"ralphloop {__version__}, Python {sys.version}\nralph {' '.join(sys.argv[1:2])}\n\n{story}"
     try:
-        folder = Path(glance.home(), "crashes")
-        folder.mkdir(parents=True, exist_ok=True)
-        log = folder / f"crash-{os.getpid()}.log"
+        log = crash_folder() / f"crash-{os.getpid()}.log"
         log.write_text(text)
     except (OSError, Problem):
         with tempfile.NamedTemporaryFile("w", prefix="ralph-crash-", suffix=".log", delete=False) as stream:

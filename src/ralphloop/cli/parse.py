@@ -50,7 +50,7 @@ def parse(argv: list[str], program: Program = RALPH) -> Parsed:
     """Without words, or with -h anywhere, the command is "help"; with --version, "version"."""
     for word in argv[:1]:
         if word in VERSION.spellings:
-            return Parsed("version", {}, [], program)
+            return Parsed("version", {"json": True} if "--json" in argv else {}, [], program)
         if word in ("-h", "--help"):
             # what follows is the command to explain
             return parse(["help", *(one for one in argv[1:] if one == "--json" or one[:1] != "-")], program)
@@ -64,11 +64,11 @@ def parse(argv: list[str], program: Program = RALPH) -> Parsed:
         raise UsageProblem(what, _near(argv[0], program.names) or f"see {program.name} help")
     reading = _Reading(program, command, argv[1:])
     reading.read()
+    as_json: dict[str, Value] = {"json": True} if "json" in reading.options else {}
     if "help" in reading.options:
-        as_json: dict[str, Value] = {"json": True} if "json" in reading.options else {}
         return Parsed("help", as_json, [command.name], program)
     if "version" in reading.options:
-        return Parsed("version", {}, [], program)
+        return Parsed("version", as_json, [], program)
     return Parsed(command.name, reading.options, _arguments(program, command, reading.arguments), program)
 
 
@@ -203,7 +203,7 @@ def _argument(called: str, argument: Argument, word: str) -> None:
     if argument.kind == NUMBER:
         _number(argument.name, word, 1, example=f"{called} 3")
     if argument.choices and word not in argument.choices:
-        hint = _near(word, argument.choices) or f"known are {', '.join(argument.choices)}"
+        hint = " ".join((_near(word, argument.choices), f"known are {', '.join(argument.choices)}")).strip()
         raise UsageProblem(f'{called}: "{_shown(word)}" is not a {argument.name}', hint)
     _readable(argument.name, word)
 

@@ -20,7 +20,7 @@ def call(parsed: Parsed) -> int:
     for cells in table:
         say("  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip())
     screen = Screen()
-    notes = [(f"{one.name}: ", one.note or f"install it with `{one.install}`") for one in members if _wanting(one)]
+    notes = [(f"{one.name}: ", one.note or _way(one.install)) for one in members if _wanting(one)]
     if notes:
         say("")
     for title, text in notes:
@@ -43,3 +43,8 @@ def _cells(member: Member) -> tuple[str, ...]:
         "on stdin" if member.stdin else "not on stdin",
         clean(member.folder) or "-",
     )
+
+
+def _way(install: str) -> str:
+    """A command, or where to read about one."""
+    return install if install.startswith("see ") else f"install it with `{install}`"

@@ -117,7 +117,7 @@ async def _run(request: Request, account: Account | JsonLines) -> RunState:
 
     ticking = asyncio.create_task(_tick(account))
     try:
-        return await api.run(request, hear=hear, asks=Question(account).ask, ready=ready, opened=opened)
+        return await api.run(request, hear=hear, asks=Question(account).ask, ready=ready, opened=opened, alone=True)
     finally:
         ticking.cancel()
 

@@ -1,6 +1,5 @@
 """The program `wt-usage`: what Claude Code has used in a window of time, in the words of wt-tools."""
 
-import os
 import sys
 import time
 from datetime import UTC, datetime
@@ -119,6 +118,10 @@ def _moment(text: str) -> float:
 
 
 def _told(found: "Usage", period: str, *, with_cost: bool) -> dict[str, object]:
+    from msgspec.structs import asdict
+
+    from ralphloop.api.spending import capacity
+
     tokens = found.total.tokens
     told: dict[str, object] = {
         "period": period,
@@ -133,22 +136,8 @@ def _told(found: "Usage", period: str, *, with_cost: bool) -> dict[str, object]:
         # nothing used costs nothing; what has no price is unknown
         cost = 0.0 if not found.rows else found.total.cost
         told["estimated_cost_usd"] = None if cost is None or found.total.unpriced else round(cost, 6)
-    limits = _limits()
-    return told | ({"api": limits} if limits else {})
-
-
-def _limits() -> dict[str, object]:
-    """How much of the account's limits is used, if something has written it down for us."""
-    import msgspec
-
-    folder = os.environ.get("WT_CONFIG_DIR") or os.path.expanduser("~/.config/wt-tools")  # noqa: PTH111
-    try:
-        with open(f"{folder}/usage.json", "rb") as stream:  # noqa: PTH123
-            told = msgspec.json.decode(stream.read(1 << 16))
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-        return {}
-    names = ("session_pct", "session_reset", "weekly_pct", "weekly_reset")
-    return {name: told.get(name) for name in names} if isinstance(told, dict) and "session_pct" in told else {}
+    limits = capacity()
+    return told | ({"api": asdict(limits)} if limits is not None else {})
 
 
 def _show(told: dict[str, object]) -> None:

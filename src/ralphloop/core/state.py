@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from ralphloop.core import lineup
+from ralphloop.core.claim import normalised
 from ralphloop.core.errors import NOT_DONE, DamagedProblem
 from ralphloop.core.history import Phase, finished, unfinished
 from ralphloop.core.history import RunState as RunState
@@ -229,7 +230,7 @@ def _inspected(state: RunState, record: Inspected) -> RunState:
 def _judged(state: RunState, verdict: Verdict, at: float) -> RunState:
     moved = verdict.outcome in ("progress", "done")
     neutral = verdict.outcome in ("neutral", "limited", "hindered", "stuck")
-    same = bool(verdict.error) and verdict.error == state.last_error
+    same = bool(verdict.error) and normalised(verdict.error) == normalised(state.last_error)
     changed = replace(
         state,
         phase="judged",

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from ralphloop.core.attempt import HINDERED, NEUTRAL_ENDS, Attempt
 from ralphloop.core.attempt import End as End
-from ralphloop.core.claim import error_in, normalised
+from ralphloop.core.claim import error_in
 from ralphloop.core.event import Fault
 from ralphloop.core.policy import CheckRule, Policy
 from ralphloop.core.story import PlanChange
@@ -177,18 +177,19 @@ def _outcome(case: Case, *, complete: bool, counted: tuple[str, ...]) -> Outcome
 
 
 def _error(case: Case) -> str:
-    """What went wrong, the same text when the same goes wrong again; a time limit is no error."""
+    """What went wrong, as it was said; a time limit is no error."""
     attempt = case.attempt
     if attempt is not None and attempt.error:
-        return normalised(attempt.error)
+        return attempt.error[:LONGEST_ERROR]
     if attempt is not None and attempt.end == "not_started":
         return "the agent could not be started"
     if attempt is not None and attempt.end == "natural" and attempt.exit_code not in (0, None):
-        return normalised(error_in(attempt.last_words)) or f"exit code {attempt.exit_code}"
+        return error_in(attempt.last_words) or f"exit code {attempt.exit_code}"
     red = next((check for check in case.checks if not check.ok), None)
-    return f"{red.name}: {normalised(error_in(red.output)) or red.said}" if red else ""
+    return f"{red.name}: {error_in(red.output) or red.said}" if red else ""
 
 
+LONGEST_ERROR = 2_000
 ENDED = {
     "timeout": "ran into the time limit and was ended",
     "silence": "was silent for too long and was ended",

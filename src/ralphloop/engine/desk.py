@@ -18,7 +18,7 @@ from ralphloop.engine import publish
 from ralphloop.host import wishes
 from ralphloop.host.account import Account
 from ralphloop.host.census import MARK
-from ralphloop.host.files import Lock, read, replace
+from ralphloop.host.files import Lock, make_folder, read, replace
 from ralphloop.host.git import Git, Repository
 from ralphloop.host.journal import Journal
 from ralphloop.host.places import SOURCE_LIMIT, Home, RunFolder, inside
@@ -177,7 +177,7 @@ class Desk:
         """A run's folder that somebody has deleted is made anew, from what this runner still has in hand."""
         if self.journal is None or not self.journal.lost:
             return ""
-        self.folder.asked.mkdir(parents=True, exist_ok=True)
+        make_folder(self.folder.asked)
         self.journal.renew()
         if self._good[0]:
             self.folder.keep_source(self._good[1])

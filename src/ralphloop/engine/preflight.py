@@ -57,8 +57,8 @@ def _branch(repository: Repository, protected: Iterable[str]) -> Iterable[Findin
 
 def _unfinished(repository: Repository) -> Iterable[Finding]:
     if operation := operations.unfinished(repository.git_dir):
-        named = operations.named(operation).capitalize()
-        said = f"{named} is unfinished here: what it left in the files would be taken for the work"
+        what = operations.named(operation).capitalize()
+        said = f"{what} is unfinished here: what it left in the files would be taken for work"
         yield Finding("error", said, advice=(f"The {operation}: {operations.way_out(operation)}.",))
 
 

@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,6 +15,7 @@ from ralphloop.host.census import CHILDREN, Census, Row, census, describe, has_p
 GIVE_UP = 5.0  # seconds of SIGKILL after which a process is reported instead of waited for
 SHOWN = 20  # leftovers that are named
 LOOKS = {signal.SIGTERM: 5, signal.SIGKILL: 25}  # in a row that show nobody but are not certain, at most
+ALONE = threading.Event()  # nobody in this process starts processes but us: then every orphan is an attempt's
 CROWD = 50  # so many more processes than at first, while asked to end, and there is no more asking
 
 
@@ -96,7 +98,19 @@ class Family:
         if self._owns(evidence.mark) or self._outlet in evidence.files:
             return True
         # whoever lost its parent is a child of ours by now; what a dead runner left is a child of anybody's
-        return (self._child is None or row.parent == os.getpid()) and self._branded(found.brand(row.pid))
+        number = found.brand(row.pid)
+        if (self._child is None or row.parent == os.getpid()) and self._branded(number):
+            return True
+        return not (evidence.mark or number) and self._is_stray(row)
+
+    def _is_stray(self, row: Row) -> bool:
+        """An orphan that has dropped all that says whose it is, when nobody else here can have lost it.
+
+        What a program starts itself has its session or one of its own; init adopts the orphans of strangers.
+        """
+        if self._child is None or len(CHILDREN) > 1 or row.parent != os.getpid() or os.getpid() == 1:
+            return False
+        return row.session not in (os.getsid(0), *CHILDREN) and (ALONE.is_set() or row.session != row.pid)
 
     def _close(self, found: Census, members: dict[int, Row], spared: set[int]) -> set[int]:
         """Adds the children of members and their sessions' others, until nobody is new; those sessions."""

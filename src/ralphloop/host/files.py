@@ -11,6 +11,7 @@ from pathlib import Path
 from ralphloop.core.errors import Problem
 
 WRITES = count()
+OTHERS = 0o077  # what everybody but the owner may
 
 
 def complaint(error: OSError, doing: str) -> Problem:
@@ -34,13 +35,44 @@ def complaint(error: OSError, doing: str) -> Problem:
     return Problem(f"cannot {doing}{where}: {error.strerror or error}", hints.get(error.errno or 0, ""))
 
 
+def make_folder(path: Path) -> None:
+    """A folder, and those above it. Below a folder that is private they are private as well."""
+    if not path.is_dir():
+        make_folder(path.parent)
+        path.mkdir(0o700 if _is_private(path.parent) else 0o777, exist_ok=True)
+
+
+def make_private(root: Path) -> None:
+    """A folder for its owner alone; one that was made before this was so is closed, with the folders in it."""
+    if not root.is_dir():
+        make_folder(root.parent)
+        root.mkdir(0o700, exist_ok=True)
+    elif not _is_private(root) and root.stat().st_uid == os.geteuid():
+        for folder in (path for pattern in ("*/*/", "*/") for path in root.glob(pattern)):
+            _close(folder)
+        _close(root)  # the last: until then it is tried again
+
+
+def _close(folder: Path) -> None:
+    with suppress(OSError):
+        if not folder.is_symlink() and folder.is_dir():
+            folder.chmod(folder.stat().st_mode & 0o7777 & ~OTHERS)
+
+
+def _is_private(folder: Path) -> bool:
+    return not folder.stat().st_mode & OTHERS
+
+
 def replace(path: Path, content: bytes, *, durable: bool = True) -> None:
-    """Write a file so that every reader sees the old or the new one, whole."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write a file so that every reader sees the old or the new one, whole; in a private folder it is private."""
+    make_folder(path.parent)
+    barred = OTHERS if _is_private(path.parent) else 0
     # loops of one process write beside one another
     temporary = path.with_name(f".{path.name[:50]}.{os.getpid()}-{next(WRITES)}.tmp")
     try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+        descriptor = os.open(
+            temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644 & ~barred
+        )
         try:
             write_all(descriptor, content)
             if durable:
@@ -48,9 +80,11 @@ def replace(path: Path, content: bytes, *, durable: bool = True) -> None:
         finally:
             os.close(descriptor)
         with suppress(OSError):
-            temporary.chmod(path.stat().st_mode & 0o7777)
+            temporary.chmod(path.stat().st_mode & 0o7777 & ~barred)
         temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, OSError) and error.filename is None:  # a disk that is full is found by what lies on it
+            error.filename = str(path)
         with suppress(OSError):
             temporary.unlink()
         raise
@@ -127,7 +161,7 @@ class Lock:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             self.descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise complaint(error, "lock") from error

@@ -162,6 +162,7 @@ def find(folder: str) -> Repository:
     if top.returncode != 0:
         said = top.stderr.decode(errors="replace")
         if "must be run in a work tree" in said:
+            _not_in_git_itself(git)
             raise Problem(
                 f"{folder} is in a bare repository", "run this in a worktree of it: `git worktree add <path>`"
             )
@@ -185,6 +186,17 @@ def find(folder: str) -> Repository:
         branch=git.line("branch", "--show-current"),
         head=head.stdout.decode().strip(),
     )
+
+
+def _not_in_git_itself(git: Git) -> None:
+    """For a folder that git knows as no worktree, although it belongs to one."""
+    own = git.ask("rev-parse", "--absolute-git-dir").stdout.decode(errors="surrogateescape").removesuffix("\n")
+    bare = git.ask("rev-parse", "--is-bare-repository").stdout.strip() == b"true"
+    if own.endswith("/.git") and bare:
+        raise Problem(f"{own}/config says core.bare=true, so there is no worktree", "`git config core.bare false`")
+    if not bare:
+        outer = own.partition("/.git")[0] if "/.git" in own else own
+        raise Problem(f"{git.worktree} is inside git's own folder {own}", f"run this in the worktree: `cd {outer}`")
 
 
 def on_a_branch(repository: Repository) -> Repository:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ralphloop.core.errors import DamagedProblem
 from ralphloop.core.record import VERSION, Record, Started, decode, encode
-from ralphloop.host.files import complaint, replace, sync_folder, write_all
+from ralphloop.host.files import complaint, make_folder, replace, sync_folder, write_all
 
 LONGEST = 64 << 20
 
@@ -16,7 +16,7 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         self.descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         whole = _whole_size(self.descriptor)
         if whole != os.fstat(self.descriptor).st_size:

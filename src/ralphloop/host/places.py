@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ralphloop.core.errors import Problem
 from ralphloop.host import glance
-from ralphloop.host.files import complaint, read, replace
+from ralphloop.host.files import complaint, make_folder, make_private, read, replace
 
 SOURCE_LIMIT = 64 << 20
 ASIDE = ".ralph-aside-"  # between the name of what is moved out of the way, and a number
@@ -110,7 +110,9 @@ class Home(Struct, frozen=True):
     def new_run(self, name: str) -> RunFolder:
         folder = self.run(name)
         try:
-            folder.asked.mkdir(parents=True)
+            make_folder(folder.path.parent)
+            folder.path.mkdir(0o700)
+            make_folder(folder.asked)
         except OSError as error:
             raise complaint(error, "make the run's folder") from error
         return folder
@@ -143,7 +145,7 @@ class Home(Struct, frozen=True):
     def writable(self) -> None:
         """Say it now rather than in the middle of the night."""
         try:
-            self.root.mkdir(parents=True, exist_ok=True)
+            make_private(self.root)
             replace(self.root / ".writable", b"")
             (self.root / ".writable").unlink()
         except OSError as error:

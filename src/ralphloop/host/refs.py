@@ -1,13 +1,12 @@
 """Refs read and written as files, without git: for a repository that git may not be able to read."""
 
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from ralphloop.core.errors import Problem
-from ralphloop.host.files import read, replace
+from ralphloop.host.files import make_folder, read, replace
 
 LONGEST_REF = 4096
 LARGEST = 256 << 20
@@ -29,10 +28,11 @@ def copy_new(here: Path, there: Path) -> None:
     """For refs that are made once, and stay."""
     new = {*_names(here)} - {*_names(there)}
     if new:
-        there.mkdir(parents=True, exist_ok=True)
+        make_folder(there)
     for name in new:
-        with suppress(OSError):
-            shutil.copyfile(here / name, there / name)
+        with suppress(OSError, Problem):
+            if (content := read(here / name, LONGEST_REF)) is not None:
+                replace(there / name, content, durable=False)
 
 
 def _names(folder: Path) -> list[str]:

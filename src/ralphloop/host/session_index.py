@@ -17,9 +17,9 @@ LARGEST = 1 << 30
 
 
 class Index(Struct, array_like=True):
-    """Entries by agent and path; the answers that stand in several files, each with the files that have it."""
+    """Entries of one agent by path; the answers that stand in several files, each with the files that have it."""
 
-    entries: dict[str, dict[bytes, Entry]] = {}
+    entries: dict[bytes, Entry] = {}
     doubles: dict[int, dict[bytes, Use]] = {}
 
 

@@ -18,11 +18,21 @@ WORTH_A_PROCESS = 48 << 20  # bytes to read
 
 
 class Shelf(Struct, frozen=True):
-    """Where the session files of one agent lie."""
+    """Where the session files of one agent lie; `within` is the only folder below them whose files are to count."""
 
     reader: Reader
     folders: tuple[str, ...]
-    files: str = ""  # a narrower pattern than the reader's own
+    within: str = ""
+
+    @property
+    def places(self) -> list[str]:
+        """Each folder once, though they may be links to one another."""
+        return list(dict.fromkeys(os.path.realpath(folder) for folder in self.folders))
+
+    @property
+    def counted(self) -> tuple[bytes, ...]:
+        """How the paths begin of files that count."""
+        return tuple(os.fsencode(f"{place}/{self.within}/" if self.within else place) for place in self.places)
 
 
 class Trouble(Struct, frozen=True):
@@ -36,10 +46,19 @@ class Trouble(Struct, frozen=True):
 class Sessions(Struct):
     """All that was found."""
 
-    index: Index
-    readers: dict[str, Reader]
+    found: list[tuple[Shelf, Index]]
     troubles: list[Trouble]
-    files: int = 0
+
+    @property
+    def files(self) -> int:
+        return sum(1 for _ in self.entries())
+
+    def entries(self) -> Iterator[tuple[Shelf, Entry]]:
+        for shelf, index in self.found:
+            counted = shelf.counted
+            for path, entry in index.entries.items():
+                if path.startswith(counted):
+                    yield shelf, entry
 
     def portions(
         self, since: float = 0, until: float = float("inf"), split: Callable[[int], str] | None = None
@@ -47,51 +66,49 @@ class Sessions(Struct):
         """What was used between two moments. A slot that a moment cuts is read anew from the file, to the second."""
         first, end = -int(-since // SLOT), int(min(until, FAR) // SLOT)
         cut = {int(at // SLOT) for at in (since, min(until, FAR)) if at % SLOT}
-        lost = doubles.lost(self.index)
-        for agent, entries in self.index.entries.items():
-            for entry in entries.values():
-                for who, bucket in entry.sums.buckets(first, end, split):
-                    yield Portion(agent, who, bucket)
-                again = (use for use in lost.get(entry.path, ()) if since <= use.at < until)
-                yield from (_portion(agent, use, -1) for use in again)
-                if cut and not cut.isdisjoint(entry.sums.slots):
-                    yield from self._of_slots(cut, agent, entry, since, until)
+        lost = {path: uses for _, index in self.found for path, uses in doubles.lost(index).items()}
+        for shelf, entry in self.entries():
+            agent = shelf.reader.name
+            for who, bucket in entry.sums.buckets(first, end, split):
+                yield Portion(agent, who, bucket)
+            for use in lost.get(entry.path, ()):
+                if since <= use.at < until:
+                    yield _portion(agent, use, -1)
+            if cut and not cut.isdisjoint(entry.sums.slots):
+                yield from self._of_slots(cut, shelf.reader, entry, since, until)
 
-    def _of_slots(self, slots: set[int], agent: str, entry: Entry, since: float, until: float) -> Iterator[Portion]:
+    def _of_slots(self, slots: set[int], reader: Reader, entry: Entry, since: float, until: float) -> Iterator[Portion]:
         try:
-            uses = session_file.uses(entry, self.readers[agent])
+            uses = session_file.uses(entry, reader)
         except OSError as error:
             self.troubles.append(_trouble(entry.path, error))
             return
         for use in uses:
             if since <= use.at < until and use.at // SLOT in slots:
-                yield _portion(agent, use, 1)
+                yield _portion(reader.name, use, 1)
 
 
 def look(shelves: Sequence[Shelf], cache: Path | None) -> Sessions:
     """Read what there is. `cache` is a folder in which to keep what was read."""
-    path = cache / f"index-{_named(shelves)}" if cache is not None else None
-    index = session_index.load(path) if path is not None else Index()
-    sessions = Sessions(index, {shelf.reader.name: shelf.reader for shelf in shelves}, [])
-    stale, changed = False, set[bytes]()
+    sessions = Sessions([], [])
     for shelf in shelves:
-        touched, other = _refresh(shelf, sessions)
-        stale, changed = stale or touched, changed | other
-    if changed:
-        doubles.find(
-            index, changed, sessions.readers, lambda path, error: sessions.troubles.append(_trouble(path, error))
-        )
-    if path is not None and (stale or changed):
-        session_index.save(path, index)
-    for entries in index.entries.values():
-        sessions.files += len(entries)
-        sessions.troubles += [_unread(entry) for entry in entries.values() if entry.unread]
+        sessions.found.append((shelf, _read(shelf, cache, sessions.troubles)))
+    sessions.troubles += [_unread(entry) for _, entry in sessions.entries() if entry.unread]
     return sessions
 
 
-def _named(shelves: Sequence[Shelf]) -> str:
+def _read(shelf: Shelf, cache: Path | None, troubles: list[Trouble]) -> Index:
     """Other folders have an index of their own: what is missing here is not gone there."""
-    return glance.digest(repr([(one.reader.name, one.folders, one.files) for one in shelves]).encode())
+    reader = shelf.reader
+    name = glance.digest(repr(shelf.places).encode("utf-8", "surrogateescape"))
+    path = cache / f"{reader.name}-{name}" if cache is not None else None
+    index = session_index.load(path) if path is not None else Index()
+    touched, changed = _refresh(shelf, index, troubles)
+    if changed:
+        doubles.find(index, changed, reader, lambda path, error: troubles.append(_trouble(path, error)))
+    if path is not None and (touched or changed):
+        session_index.save(path, index)
+    return index
 
 
 class _Answer(Struct, array_like=True):
@@ -104,19 +121,19 @@ class _Answer(Struct, array_like=True):
 _answers = msgspec.msgpack.Decoder(_Answer)
 
 
-def _refresh(shelf: Shelf, sessions: Sessions) -> tuple[bool, set[bytes]]:
-    """Bring the entries of one agent up to date: whether any was touched, and which are not what they were."""
-    reader, before = shelf.reader, sessions.index.entries.get(shelf.reader.name, {})
+def _refresh(shelf: Shelf, index: Index, troubles: list[Trouble]) -> tuple[bool, set[bytes]]:
+    """Bring the entries up to date: whether any was touched, and which are not what they were."""
+    reader, before = shelf.reader, index.entries
     now: dict[bytes, Entry] = {}
     jobs: list[tuple[bytes, Entry | None]] = []
     sizes: list[int] = []
-    for path, stamp in _listed(shelf, sessions.troubles):
+    for path, stamp in _listed(shelf, troubles):
         known = before.get(path)
         if known is not None and known.stamp == stamp and session_file.settled(known):
             now[path] = known
         else:
             jobs.append((path, known))
-            sizes.append(stamp.size - (known.offset if known is not None else 0))
+            sizes.append(max(0, stamp.size - (known.offset if known is not None else 0)))
     answers = crew.shared_out(jobs, sizes, lambda job: _answer(reader, *job), worth=WORTH_A_PROCESS)
     changed = set[bytes]()
     for (path, known), content in zip(jobs, answers, strict=True):
@@ -126,16 +143,15 @@ def _refresh(shelf: Shelf, sessions: Sessions) -> tuple[bool, set[bytes]]:
             if known is None or not session_file.same(known, answer.entry):
                 changed.add(path)
         elif answer.trouble is not None:
-            sessions.troubles.append(answer.trouble)
-    sessions.index.entries[reader.name] = now
+            troubles.append(answer.trouble)
+    index.entries = now
     return bool(jobs), changed | (before.keys() - now.keys())
 
 
 def _listed(shelf: Shelf, troubles: list[Trouble]) -> Iterator[tuple[bytes, Stamp]]:
-    """Every file once, though folders may be links to one another."""
-    for folder in dict.fromkeys(os.path.realpath(one) for one in shelf.folders):
+    for folder in shelf.places:
         complain = _complaining(troubles, folder)
-        for entry in session_folders.found(folder, shelf.files or shelf.reader.files, complain):
+        for entry in session_folders.found(folder, shelf.reader.files, complain):
             try:
                 path = os.fsencode(entry.path)
                 yield path, session_file.stamp_of(path, shelf.reader, entry.stat())

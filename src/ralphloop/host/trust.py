@@ -6,7 +6,7 @@ import msgspec
 
 from ralphloop.core.demand import Demand, Trust
 from ralphloop.core.errors import DamagedProblem, Problem
-from ralphloop.host.files import complaint, read, replace
+from ralphloop.host.files import complaint, make_private, read, replace
 from ralphloop.host.places import Home
 
 LARGEST = 4 << 20
@@ -34,6 +34,7 @@ def grant(home: Home, trust: Trust, demands: tuple[Demand, ...], now: float) -> 
     wider = Trust(trust.repository, granted, now)
     path = home.trust(trust.repository)
     try:
+        make_private(home.root)
         replace(path, msgspec.json.format(msgspec.json.encode(wider), indent=1) + b"\n")
     except OSError as error:
         raise complaint(error, "write the record of trust") from error

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ralphloop.core.errors import Problem
 from ralphloop.host import glance, objects, refs
-from ralphloop.host.files import read, replace
+from ralphloop.host.files import make_folder, read, replace
 from ralphloop.host.git import Git, Repository
 from ralphloop.host.objects import Copies, Found
 from ralphloop.host.places import Home
@@ -160,7 +160,7 @@ def _locked(vault: Path) -> Iterator[None]:
     try:
         handle = os.open(vault / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except FileNotFoundError:
-        vault.mkdir(parents=True, exist_ok=True)
+        make_folder(vault)
         handle = os.open(vault / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -176,7 +176,7 @@ def _of(vault: Path, common: Path) -> Copies:
 def _open(vault: Path, common: Path, head: str) -> None:
     _copies.pop(str(vault), None)
     for folder in ("objects/pack", "objects/info", "refs/heads", "of-repository/info"):
-        (vault / folder).mkdir(parents=True, exist_ok=True)
+        make_folder(vault / folder)
     replace(vault / "of-repository" / "path", os.fsencode(common))
     sha256 = "\trepositoryformatversion = 1\n[extensions]\n\tobjectFormat = sha256\n[core]\n"
     version = sha256 if len(head) == 64 else "\trepositoryformatversion = 0\n"
@@ -222,7 +222,7 @@ def _keep_refs(common: Path, vault: Path) -> None:
         with suppress(OSError, Problem):
             if (content := read(common / name, LARGEST)) is not None:
                 replace(kept / name, content, durable=False)
-    if (common / "shallow").exists():
-        shutil.copyfile(common / "shallow", vault / "shallow")
+    if (shallow := read(common / "shallow", LARGEST)) is not None:
+        replace(vault / "shallow", shallow, durable=False)
     lines = (f"{commit} {name}\n" for name, commit in sorted(refs.every(common).items()) if name.startswith(LISTED))
     replace(packed, "".join(lines).encode(errors="surrogateescape"), durable=False)

@@ -68,6 +68,9 @@ class Claude:
         for line in lines_with(b'"usage"', lines):
             try:
                 told = _decoder.decode(line)
+            except msgspec.ValidationError:
+                unread += _tells(line)
+                continue
             except (msgspec.DecodeError, UnicodeDecodeError):
                 unread += 1
                 continue
@@ -84,6 +87,15 @@ class Claude:
         uses = [_use(key, line, message) for key, (line, message, _) in found.items()]
         known = [use for use in uses if use is not None]
         return Taken(known, thread, unread + len(uses) - len(known))
+
+
+def _tells(line: memoryview) -> bool:
+    """Whether a line that is not as expected is one of those that should be."""
+    try:
+        message = msgspec.json.decode(line, type=dict[str, object]).get("message")
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return True
+    return isinstance(message, dict) and message.get("usage") is not None
 
 
 def _key(line: _Line, message: _Message) -> str:

@@ -11,7 +11,8 @@ from msgspec import Meta
 from ralphloop.core.event import Tokens
 
 FOLDER_NAME = 180  # letters of it that are the same in every version
-Count = Annotated[int, Meta(ge=0, le=1 << 53)]
+Count = Annotated[int, Meta(ge=0, le=1 << 40)]  # of tokens; no answer has more, and sums of them stay in bounds
+Milliseconds = Annotated[int, Meta(ge=0, le=7_000_000_000_000)]
 Money = Annotated[float, Meta(ge=0)]
 
 
@@ -36,12 +37,14 @@ def all_lines(lines: bytes) -> Iterator[memoryview]:
 
 
 def seconds(stamp: str) -> float | None:
-    """The moment an ISO time names; one without a zone is in UTC, as every agent here writes it."""
+    """The moment an ISO time names, in these times; one without a zone is in UTC, as every agent here writes it."""
     try:
         told = datetime.fromisoformat(stamp)
-        return (told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
+    except ValueError:
         return None
+    if not 1970 < told.year < 2190:
+        return None
+    return (told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp()
 
 
 def without_cached(input: int, output: int, cache_read: int, cache_write: int = 0) -> Tokens:

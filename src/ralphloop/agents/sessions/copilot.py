@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct
 
-from ralphloop.agents.sessions.common import Count, key_of, lines_with, seconds, without_cached
+from ralphloop.agents.sessions.common import Count, Milliseconds, key_of, lines_with, seconds, without_cached
 from ralphloop.core.event import Tokens
 from ralphloop.core.session_file import Taken, Thread, Use, larger, nothing
 
@@ -37,7 +37,7 @@ class _Data(Struct):
     context: _Context | None = None
     usage: _Usage | None = None
     modelMetrics: dict[str, _Metrics] | None = None
-    sessionStartTime: Count | None = None
+    sessionStartTime: Milliseconds | None = None
 
 
 class _Line(Struct):

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct
 
-from ralphloop.agents.sessions.common import Count, Money, all_lines, key_of
+from ralphloop.agents.sessions.common import Count, Milliseconds, Money, all_lines, key_of
 from ralphloop.core.event import Tokens
 from ralphloop.core.session_file import Taken, Thread, Use, larger, nothing
 
@@ -31,7 +31,7 @@ class _Message(Struct):
 
     id: str
     session: str
-    created: Count  # milliseconds
+    created: Milliseconds
     data: str
 
 
