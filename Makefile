@@ -40,7 +40,7 @@ $(NPM_AGENTS)/.installed: agents_real/package.json
 	npm install --prefix $(NPM_AGENTS) --no-package-lock --no-audit --no-fund --loglevel=error
 	touch $@
 
-# large, and from another registry: given up after AIDER_SECONDS, and its tests are left out then
+# large: given up after AIDER_SECONDS, and its tests are left out then
 AIDER_SECONDS ?= 90
 $(NPM_AGENTS)/aider/.installed: agents_real/aider.txt
 	mkdir -p $(NPM_AGENTS)

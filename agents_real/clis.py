@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from repository import CHECKOUT, CLAUDE_FOLDER
 
+AIDER_FOLDER = CHECKOUT / ".agents" / "aider" / "bin"
 NOWHERE = "http://127.0.0.1:9"
 
 
@@ -64,7 +65,47 @@ def _copilot(home: Path, url: str) -> dict[str, str]:
     }
 
 
+def _gemini(home: Path, url: str) -> dict[str, str]:
+    settings = {
+        "security": {"auth": {"selectedType": "gemini-api-key"}},
+        "general": {"maxAttempts": 1, "enableAutoUpdate": False, "enableAutoUpdateNotification": False},
+        "privacy": {"usageStatisticsEnabled": False},
+    }
+    _settings(home / ".gemini", settings)
+    # with a model it does not ask a smaller one before every session which to use
+    own = {"GEMINI_MODEL": "gemini-2.5-pro", "GEMINI_CLI_TRUST_WORKSPACE": "true"}
+    return {"GEMINI_API_KEY": "dummy", "GOOGLE_GEMINI_BASE_URL": url, **own}
+
+
+def _qwen(home: Path, url: str) -> dict[str, str]:
+    settings = {
+        "general": {"enableAutoUpdate": False, "disableAutoUpdate": True},
+        "privacy": {"usageStatisticsEnabled": False},
+        "telemetry": {"enabled": False},
+        "memory": {"enableManagedAutoMemory": False},
+        "model": {"generationConfig": {"maxRetries": 0}},
+    }
+    _settings(home / ".qwen", settings)
+    # no proxy that leads nowhere: the CLI would ask it for the loopback server too
+    open_road = {"HTTP_PROXY": "", "HTTPS_PROXY": ""}
+    return {"OPENAI_API_KEY": "dummy", "OPENAI_BASE_URL": f"{url}/v1", "OPENAI_MODEL": "qwen3-coder", **open_road}
+
+
+def _aider(home: Path, url: str) -> dict[str, str]:
+    own = {"AIDER_MODEL": "openai/gpt-4o", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+    path = f"{AIDER_FOLDER}{os.pathsep}{os.environ['PATH']}"
+    return {"OPENAI_API_KEY": "dummy", "OPENAI_API_BASE": f"{url}/v1", "PATH": path, **own}
+
+
+def _settings(folder: Path, settings: object) -> None:
+    folder.mkdir()
+    (folder / "settings.json").write_text(json.dumps(settings))
+
+
 CLAUDE = Cli("claude", _claude)
+GEMINI = Cli("gemini", _gemini)
+QWEN = Cli("qwen", _qwen)
+AIDER = Cli("aider", _aider)
 CODEX = Cli("codex", _codex)
 OPENCODE = Cli("opencode", _opencode)
 COPILOT = Cli(
@@ -77,7 +118,7 @@ COPILOT = Cli(
     tokens=False,
 )  # fmt: skip
 NEW = (CODEX, OPENCODE, COPILOT)
-ALL = (CLAUDE, *NEW)
+ALL = (CLAUDE, *NEW, GEMINI, QWEN)
 
 
 def surroundings(cli: Cli, tmp_path: Path, url: str) -> dict[str, str]:

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from clis import ALL
+from clis import ALL, Cli
 from messages import Scenario
 from model_server import ModelServer
 from repository import CHECKOUT, CLAUDE_FOLDER, Repository, make_six_story_repo
 
 STREAMS = CHECKOUT / "tests" / "agents" / "streams"
 Serve = Callable[[Scenario], ModelServer]
+Keep = Callable[[Cli, str, bytes], bytes]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -45,6 +46,20 @@ def kept_stream(request: pytest.FixtureRequest) -> Callable[[str, bytes], bytes]
 
     def keep(name: str, raw: bytes) -> bytes:
         file = STREAMS / f"claude-{name}.jsonl"
+        if request.config.getoption("--keep-streams"):
+            file.write_bytes(raw)
+        assert file.exists(), f"no kept stream {file.name}: run the tests once with --keep-streams"
+        return file.read_bytes()
+
+    return keep
+
+
+@pytest.fixture
+def kept_of(request: pytest.FixtureRequest) -> Keep:
+    """The kept stream of a CLI and a name; with --keep-streams the one just printed is kept first, with its events."""
+
+    def keep(cli: Cli, name: str, raw: bytes) -> bytes:
+        file = STREAMS / f"{cli.name}-{name}.jsonl"
         if request.config.getoption("--keep-streams"):
             file.write_bytes(raw)
         assert file.exists(), f"no kept stream {file.name}: run the tests once with --keep-streams"

@@ -13,8 +13,10 @@ from clis import Cli
 from ralph_run import SKIP, Run, finish, start
 from ralphloop.agents.table import named
 from ralphloop.core.event import Event
-from repository import Repository
+from repository import CHECKOUT, Repository
 from session import scrub, until
+
+Keep = Callable[[Cli, str, bytes], bytes]
 
 
 class Played(NamedTuple):
@@ -85,9 +87,12 @@ def alive(tmp_path: Path) -> dict[int, str]:
 
 
 def shape(cli: Cli, raw: bytes) -> list[str]:
-    """The kinds of lines in their order, without repetitions; another shape means that the CLI has changed."""
+    """The kinds of lines in their order, without repetitions; another shape means that the CLI has changed.
+
+    Of plain text, the kinds of what it tells.
+    """
     kinds: list[str] = []
-    for kind in _kinds(raw):
+    for kind in [*_kinds(raw)] or [type(event).__name__ for event in read(cli.name, raw)]:
         if (not cli.told or kind in cli.told) and kind not in kinds[-1:]:
             kinds.append(kind)
     return kinds
@@ -95,7 +100,7 @@ def shape(cli: Cli, raw: bytes) -> list[str]:
 
 def _kinds(raw: bytes) -> Iterable[str]:
     for line in raw.splitlines():
-        if line.startswith(b"{"):
+        if line.startswith(b'{"'):
             event = json.loads(line)
             yield ":".join(filter(None, (event["type"], (event.get("item") or {}).get("type"))))
 
@@ -105,4 +110,10 @@ def kept(raw: bytes, tmp_path: Path) -> bytes:
     text = scrub(raw, tmp_path).decode()
     text = re.sub(r'"/[^"]*?/home/agent/', '"/home/agent/', text)
     text = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:8080", text)
-    return text.encode()
+    return text.replace(str(CHECKOUT), "/checkout").encode()
+
+
+def same_shape(cli: Cli, name: str, played: Played, tmp_path: Path, kept_of: Keep) -> None:
+    assert shape(cli, played.raw) == shape(cli, kept_of(cli, name, kept(played.raw, tmp_path))), (
+        "the stream has changed"
+    )

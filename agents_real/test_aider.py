@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 import pytest
 
-from conftest import Serve
-from ends import one_attempt, same_shape
+from aider_story import AiderStory
+from clis import AIDER, AIDER_FOLDER, surroundings
+from conftest import Keep, Serve
 from messages import Answer, Cut, Refuse, Say, Silence
-from other_clis import AIDER, AIDER_FOLDER, AiderStory
-from ralph_run import SKIP, finish, living_in, start
-from ralphloop.core.event import Fault, Retrying
+from played import alive, play, same_shape
+from ralph_run import SKIP, finish, start
+from ralphloop.core.event import Fault, Finished, Retrying
 from repository import Repository
 from scenarios import always, sequence
 from session import until
@@ -44,46 +45,48 @@ ROWS = (
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_answers(
-    row: Row, tmp_path: Path, repository: Repository, serve: Serve, request: pytest.FixtureRequest
-) -> None:
+def test_answers(row: Row, tmp_path: Path, repository: Repository, serve: Serve, kept_of: Keep) -> None:
     server = serve(sequence(row.answer))
-    end = one_attempt(AIDER, tmp_path, repository, server)
-    assert (end.attempt.end, end.attempt.exit_code) == ("natural", 0)
-    assert row.error in end.attempt.error and bool(row.error) == bool(end.attempt.error)
-    assert (end.last.fault, end.attempt.limited) == (row.fault, False)
-    assert row.text in end.last.text
+    played = play(AIDER, repository, surroundings(AIDER, tmp_path, server.url))
+    attempt, finished = played.attempt, played.of(Finished)[-1]
+    assert (attempt["end"], attempt["exit_code"], attempt["limited"]) == ("natural", 0, False)
+    assert row.error in attempt["error"] and bool(row.error) == bool(attempt["error"])
+    assert finished.fault == row.fault
+    assert row.text in finished.text
     if not row.error:
-        assert end.last.tokens is not None and end.last.cost is not None
-        assert (end.last.tokens.input, end.last.tokens.output) == (server.usage.input, server.usage.output)
-    same_shape(AIDER, row.name, end, tmp_path, request)
+        used = attempt["tokens"]
+        assert (used["input"], used["output"]) == (server.usage.input, server.usage.output)
+        assert attempt["cost"] > 0
+    assert alive(tmp_path) == {}
+    same_shape(AIDER, row.name, played, tmp_path, kept_of)
 
 
-@pytest.mark.parametrize(
-    ("name", "answer"), [("rate-limited", RATE), ("server-error", BROKEN), ("cut", Cut())], ids=lambda value: str(value)
-)
+@pytest.mark.parametrize("answer", [RATE, BROKEN, Cut()], ids=["rate-limited", "server-error", "cut"])
 def test_what_it_tries_again_for_long_is_ended_by_the_timeout(
-    name: str, answer: Answer, tmp_path: Path, repository: Repository, serve: Serve
+    answer: Answer, tmp_path: Path, repository: Repository, serve: Serve
 ) -> None:
-    end = one_attempt(AIDER, tmp_path, repository, serve(always(answer)), *LONG)
-    assert (end.attempt.end, end.attempt.failed) == ("timeout", True)
-    assert [event for event in end.events if isinstance(event, Retrying)]
+    played = play(AIDER, repository, surroundings(AIDER, tmp_path, serve(always(answer)).url), *LONG)
+    assert played.attempt["end"] == "timeout"
+    assert played.of(Retrying)
+    assert alive(tmp_path) == {}
 
 
 def test_a_story_is_built_marked_and_committed(
-    tmp_path: Path, repository: Repository, serve: Serve, request: pytest.FixtureRequest
+    tmp_path: Path, repository: Repository, serve: Serve, kept_of: Keep
 ) -> None:
-    end = one_attempt(AIDER, tmp_path, repository, serve(AiderStory(repository)))
-    assert (end.attempt.error, end.attempt.claim.kind) == ("", "story")
-    assert [story["passes"] for story in repository.stories()].count(True) == 1
+    server = serve(AiderStory(repository))
+    played = play(AIDER, repository, surroundings(AIDER, tmp_path, server.url))
+    assert (played.attempt["error"], played.attempt["claim"]["kind"]) == ("", "story")
+    assert [story["passes"] for story in repository.stories()] == [True] + [False] * 5
     assert repository.subjects() == ["feat: STORY-001 by aider"]
     assert (repository.path / "src" / "story_001.py").read_text() == 'NAME = "STORY-001"\n'
-    same_shape(AIDER, "story", end, tmp_path, request)
+    same_shape(AIDER, "story", played, tmp_path, kept_of)
 
 
 def test_silence_is_ended_by_the_timeout(tmp_path: Path, repository: Repository, serve: Serve) -> None:
-    end = one_attempt(AIDER, tmp_path, repository, serve(always(Silence())), *LONG)
-    assert (end.attempt.end, end.attempt.failed) == ("timeout", True)
+    played = play(AIDER, repository, surroundings(AIDER, tmp_path, serve(always(Silence())).url), *LONG)
+    assert played.attempt["end"] == "timeout"
+    assert alive(tmp_path) == {}
 
 
 @pytest.mark.parametrize(("sent", "exit_code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)], ids=["term", "int"])
@@ -91,11 +94,10 @@ def test_a_stopped_run_leaves_nothing_alive(
     sent: signal.Signals, exit_code: int, tmp_path: Path, repository: Repository, serve: Serve
 ) -> None:
     server = serve(always(Silence()))
-    options = (SKIP, "--agent", AIDER.name, "--model", AIDER.model)
-    child = start(repository, AIDER.environment(tmp_path, server.url), *options)
+    child = start(repository, surroundings(AIDER, tmp_path, server.url), SKIP)
     try:
         until(lambda: server.seen != [], 30)
     finally:
         child.send_signal(sent)
     assert finish(child, 30).exit_code == exit_code
-    assert living_in(repository.path) == []
+    assert alive(tmp_path) == {}

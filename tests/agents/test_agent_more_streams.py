@@ -132,7 +132,7 @@ def test_gemini_stderr_is_told_apart() -> None:
         "something new",
     )
     assert told("gemini", *lines) == [
-        Retrying(1, 0, 0.0, "429"),
+        Retrying(1, 0, 0.0, "429", "rate"),
         Retrying(2, 0, 5.0, "wait."),
         Unread(1, 13, "something new"),
     ]
@@ -222,7 +222,7 @@ def test_aider_tries_again_and_meets_a_limit() -> None:
     limit = "litellm.RateLimitError: You have reached your weekly limit, try again in 3h 20m."
     events = told("aider", *RATE, "Retrying in 0.2 seconds...", limit)
     assert events[1:] == [
-        Retrying(1, 0, 0.2, " ".join(RATE)),
+        Retrying(1, 0, 0.2, " ".join(RATE), "rate"),
         Said(limit),
         LimitMet(limit, None, 12_000.0),
         Finished("", limit, fault="rate"),

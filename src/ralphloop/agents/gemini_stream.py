@@ -48,7 +48,8 @@ CREDIT = re.compile(r"\bcredits?\b|\blimit: 0\b", re.IGNORECASE)
 # what the CLI writes to stderr beside its stream, when all is well and when a request was refused
 CHATTER = re.compile(
     r"^(?:YOLO mode is enabled|Warning: |Ripgrep is not available|\[STARTUP\]|Loaded cached credentials"
-    r"|Approval mode overridden|Error when talking to Gemini API|Error executing tool|Attempt \d+ failed"
+    r"|Approval mode overridden|Error when talking to Gemini API|Error executing tool"
+    r"|Suggested retry after|Attempt \d+ failed"
     r"|\s+at |\s+[\w[\]]+: |\s*[{}]+,?\s*$)"
 )
 
@@ -75,7 +76,8 @@ class GeminiStream:
         self._terminal = self._terminal or TERMINAL.search(line) is not None
         if retry := RETRY.search(line):
             why = f"{retry['status'] or ''} {retry['why']}".strip()
-            return [Retrying(int(retry["attempt"]), 0, int(retry["wait"] or 0) / 1000, short(why))]
+            fault = faults.of_status(int(retry["status"] or 0)) or faults.of_words(why) or "transient"
+            return [Retrying(int(retry["attempt"]), 0, int(retry["wait"] or 0) / 1000, short(why), fault)]
         return () if CHATTER.search(line) else None
 
     def _read(self, event: dict[str, object]) -> Iterable[Event] | None:
