@@ -122,4 +122,4 @@ def test_the_demo_works(installed: Installed) -> None:
     log = installed.folder / "demo" / "repository"
     subjects = subprocess.run(["git", "log", "--format=%s"], cwd=log, capture_output=True, text=True, check=True).stdout
     assert "STORY-006" in subjects
-    assert not (installed.folder / "home" / ".ralph").exists(), "the demo keeps to its own folder"
+    assert not (installed.folder / "home" / ".ralph" / "runs").exists(), "the demo keeps to its own folder"

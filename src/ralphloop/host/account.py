@@ -93,7 +93,9 @@ class Account(Struct, frozen=True):
             note = DAMAGED.format(folder=self.folder) if ledger.damaged else ""
             if ledger.wall_until and now < ledger.wall_until + margin:
                 return Reservation(False, "limit", ledger.wall_until, ledger.calls)
-            if per_hour is not None and ledger.calls >= per_hour:
+            # asked for again by a runner that could not write down the first answer: the call is counted already
+            calls = ledger.calls + (held.id not in ledger.open)
+            if per_hour is not None and calls > per_hour:
                 self._write(ledger)  # an hour that was begun anew must have its end
                 return Reservation(False, "rate", ledger.started_at + HOUR, ledger.calls)
             others = {name: one for name, one in ledger.open.items() if name != held.id}
@@ -106,13 +108,13 @@ class Account(Struct, frozen=True):
                 changed(
                     ledger,
                     started_at=started_at,
-                    calls=ledger.calls + 1,
+                    calls=calls,
                     wall_until=0,
                     damaged=False,
                     open=others | ({held.id: Open(now, most)} if held.id else {}),
                 )
             )
-            return Reservation(True, "", started_at + HOUR, ledger.calls + 1, allowed, note=note)
+            return Reservation(True, "", started_at + HOUR, calls, allowed, note=note)
 
     def settle(self, attempt: str, came_to: Bound, now: float) -> None:
         """What it really was takes the place of what was reserved. Lost in a power cut, the reservation stands."""
