@@ -39,3 +39,13 @@ def test_other_changes_stay_and_are_said(tmp_path: Path) -> None:
     assert "left so: core.hookspath=hooks" in notes and "nickname" not in notes
     assert place.git("config", "remote.origin.url") == "there"
     assert place.records("inspected")[2]["sight"]["notes"] == []
+
+
+def test_a_check_that_makes_the_worktree_unusable_is_red(tmp_path: Path) -> None:
+    spoil = "git config core.hooksPath hooks; git config core.bare true"
+    place = make_place(tmp_path, config=f"quality_checks: {{spoil: '{spoil}', other: 'true'}}\n")
+    place.ralph("run", "-n", "1")
+    checks = {record["check"]["name"]: record["check"] for record in place.records("checked")}
+    assert "could not be used" in checks["spoil"]["said"] and "hookspath" not in checks["spoil"]["said"]
+    assert place.git("rev-parse", "--show-toplevel") == str(place.path)
+    assert checks.get("other", {}).get("ok", True)

@@ -74,6 +74,17 @@ def test_a_repository_inside_this_one_is_not_committed_work(tmp_path: Path) -> N
     assert place.git("show", f"{place.branch}:inner/work.txt") == "inside"
 
 
+@pytest.mark.parametrize("add", ["git add -A -- inner && $COMMIT", "true"], ids=["committed", "untracked"])
+def test_no_policy_takes_a_repository_inside_this_one_for_committed(tmp_path: Path, add: str) -> None:
+    nest = {"run": f"{NEST}; {add}; echo more > beside.txt"}
+    script = {"default": [*good(), nest]}
+    place = make_place(tmp_path, count=1, script=script, config="completion: {uncommitted: commit}\n")
+    place.ralph("run", "-n", "1", COMMIT="git -c user.name=a -c user.email=a@b commit -qm new")
+    assert place.git("show", f"{place.branch}:beside.txt") == "more"
+    assert place.records("inspected")[1]["sight"]["dirty_paths"] == ["inner/"]
+    assert place.passes() == {"STORY-001": False}
+
+
 def test_one_that_was_there_before_is_the_users(tmp_path: Path) -> None:
     place = make_place(tmp_path)
     place.git("init", "-q", "inner")

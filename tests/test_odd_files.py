@@ -57,3 +57,19 @@ def test_an_agent_makes_one(tmp_path: Path, name: str, kind: str) -> None:
 def said(record: dict[str, Any]) -> list[str]:
     sight = record.get("sight") or {}
     return [*record.get("notes", ()), *sight.get("notes", ()), sight.get("source_problem", "")]
+
+
+COMMANDS = ("doctor", "status", "archive -y", "undo -y", "run --dry-run", "run", "list", "log", "config", "trust")
+
+
+def test_no_command_waits_for_a_pipe(tmp_path: Path) -> None:
+    place = make_place(tmp_path, config="archive: {on_done: false}\n")
+    assert place.ralph("run", "-n", "1").code == 1
+    (place.folder / "specs").mkdir()
+    (place.folder / "logs" / "iteration-2.log").symlink_to("/dev/zero")
+    for name in ("specs/more.md", "progress.txt", "spec.md", "prd.json", "status.json", "tasks.md"):
+        (place.folder / name).unlink(missing_ok=True)
+        os.mkfifo(place.folder / name)
+    for command in COMMANDS:
+        done = place.ralph(*command.split(), timeout=20)
+        assert "Traceback" not in done.err and "bug" not in done.err, (command, done)

@@ -288,6 +288,9 @@ def test_a_stray_is_nobodys_when_two_loops_may_have_lost_it(monkeypatch: pytest.
         assert not mine._is_stray(Row(7, 0, os.getpid(), 6, os.getsid(0), "S"))
         Family(lambda mark: False, other)
         assert not mine._is_stray(adopted)
+        here = Row(other.pid, 0, os.getpid(), 6, 6, "S")
+        assert Family(lambda mark: False, one, place=str(Path.cwd()))._is_stray(here), "it stands in our folder"
+        assert not Family(lambda mark: False, one, place="/nowhere")._is_stray(here)
 
 
 def test_what_a_program_starts_beside_its_loops_is_left_alone(tmp_path: Path, token: str) -> None:

@@ -42,8 +42,9 @@ def _rest(desk: Desk, found: Look, moved: Moved, tree: str) -> Left:
         desk.git, f"Work of iteration {state.n}: {state.story}", state.start.run, paths
     ):
         after = git.look(desk.git, policy.junk, (state.start.source,))
+        inner = tuple(path for path in paths if path.endswith("/"))  # a repository inside this one cannot be committed
         return Left(
-            replace(after, dirty=0, paths=()),
+            replace(after, dirty=len(inner), paths=inner[:SHOWN]),
             git.moved(desk.git, state.head, after.head, (state.start.source,), git.TOLD),
             ("uncommitted work was committed by the runner",),
         )

@@ -12,7 +12,7 @@ from ralphloop.core.verdict import Sight
 from ralphloop.core.wording import some
 from ralphloop.engine import leftovers, rules
 from ralphloop.engine.desk import Desk
-from ralphloop.host import belongings, files, git, hidden, repair, restore
+from ralphloop.host import belongings, configuration, files, git, hidden, repair, restore
 from ralphloop.host.git import Look, Moved
 from ralphloop.host.places import SOURCE_LIMIT, inside, make_way
 
@@ -59,19 +59,20 @@ def sight(desk: Desk) -> Sight:
 
 
 def after_check(desk: Desk) -> str:
-    """What a check did to the branch, which is put right at once; nothing when it stands where it was seen."""
+    """What a check did to the repository, which is put right at once; nothing when it stands where it was seen."""
     state = desk.now
     seen = state.sight
     if seen is None:
         return ""
+    spoilt = configuration.mend(desk.git, desk.repository, desk.folder.path, harmless=False)
     try:
         found = git.look(desk.git, state.policy.junk, (state.start.source,))
         if (found.head, found.branch) == (seen.head, state.start.branch):
-            return ""
+            return "; ".join(spoilt)
     except git.GitProblem:
         pass  # it has damaged the repository
     notes = repair.mend(desk.git, _expected(desk, seen.head)).notes
-    return "; ".join(("moved the branch; checks must leave the repository as it is", *notes))
+    return "; ".join(("moved the branch; checks must leave the repository as it is", *spoilt, *notes))
 
 
 def uncommitted(desk: Desk) -> str:
@@ -83,6 +84,7 @@ def uncommitted(desk: Desk) -> str:
 def _repository(desk: Desk) -> tuple[Look, Moved, tuple[str, ...]]:
     state = desk.now
     if state.attempt is None:  # nobody but the user has been here: what stands is what is wanted
+        configuration.keep(desk.repository, desk.folder.path)
         hidden.keep(desk.git, desk.repository, desk.folder.path)
         return git.look(desk.git, state.policy.junk, (state.start.source,)), Moved(), ()
     mended = repair.mend(desk.git, _expected(desk, state.head))

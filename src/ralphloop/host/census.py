@@ -173,6 +173,13 @@ def has_proc() -> bool:
     return Path(PROC, "self").exists()
 
 
+def is_within(pid: int, folder: str) -> bool:
+    """Whether its current folder is this one or lies in it."""
+    with suppress(OSError):
+        return Path(PROC, str(pid), "cwd").readlink().is_relative_to(folder)
+    return False
+
+
 def _has_program(pid: int) -> bool:
     with suppress(OSError):
         return bool(os.readlink(f"{PROC}/{pid}/exe"))  # noqa: PTH115

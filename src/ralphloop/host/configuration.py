@@ -26,8 +26,8 @@ def keep(repository: Repository, folder: Path) -> None:
             replace(kept, content, durable=False)
 
 
-def mend(git: Git, repository: Repository, folder: Path) -> list[str]:
-    """Compare with what is held. Starts no process when nothing was changed."""
+def mend(git: Git, repository: Repository, folder: Path, *, harmless: bool = True) -> list[str]:
+    """Compare with what is held; `harmless` changes are said as well. Starts no process when nothing was changed."""
     if not (folder / f"git-{NAMES[0]}").exists():
         return []
     notes: list[str] = []
@@ -40,13 +40,14 @@ def mend(git: Git, repository: Repository, folder: Path) -> list[str]:
             continue
         now = _settings(git, path)
         if now is not None:  # else git cannot read it, and it is put back as a whole
-            notes += _compared(git, path, (_settings(git, kept) or {}) if held is not None else {}, now)
+            before = (_settings(git, kept) or {}) if held is not None else {}
+            notes += _put_back(git, path, before, now)
+            notes += _left(path, before, now) if harmless else ()
     return notes
 
 
-def _compared(git: Git, path: Path, before: Settings, now: Settings) -> Iterator[str]:
-    changed = [key for key in sorted({*before, *now}) if before.get(key) != now.get(key)]
-    wrong = [key for key in changed if _unusable(key, before, now)]
+def _put_back(git: Git, path: Path, before: Settings, now: Settings) -> Iterator[str]:
+    wrong = [key for key in _changed(before, now) if _unusable(key, before, now)]
     for key in wrong:
         if key in now:
             git.run("config", "--file", str(path), "--unset-all", key)
@@ -55,9 +56,16 @@ def _compared(git: Git, path: Path, before: Settings, now: Settings) -> Iterator
     if wrong:
         what = ", ".join(_said(key, now) for key in wrong)
         yield f"git's {path.name} was changed so that the worktree could not be used ({what}); that is as it was before"
-    told = [key for key in changed if key.startswith(TOLD) and key not in wrong]
+
+
+def _left(path: Path, before: Settings, now: Settings) -> Iterator[str]:
+    told = [key for key in _changed(before, now) if key.startswith(TOLD) and not _unusable(key, before, now)]
     if told:
         yield f"git's {path.name} was changed and is left so: {', '.join(_said(key, now) for key in told[:10])}"
+
+
+def _changed(before: Settings, now: Settings) -> list[str]:
+    return [key for key in sorted({*before, *now}) if before.get(key) != now.get(key)]
 
 
 def _unusable(key: str, before: Settings, now: Settings) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from ralphloop.host import brand
-from ralphloop.host.census import CHILDREN, Census, Row, census, describe, has_proc, read_row
+from ralphloop.host.census import CHILDREN, Census, Row, census, describe, has_proc, is_within, read_row
 
 GIVE_UP = 5.0  # seconds of SIGKILL after which a process is reported instead of waited for
 SHOWN = 20  # leftovers that are named
@@ -45,12 +45,13 @@ class Family:
         owns: Callable[[str], bool],
         child: "subprocess.Popen[bytes] | None" = None,
         outlet: str = "",
+        place: str = "",
         branded: Callable[[int], bool] = lambda found: False,
     ) -> None:
         self._owns, self._branded = owns, branded
         self._child = child
         self._root = child.pid if child else 0
-        self._outlet = outlet
+        self._outlet, self._place = outlet, place
         root = read_row(self._root) if child else None
         self._since = root.start if root else 0  # nothing older can be of this family
         self._known: set[tuple[int, int]] = {root.key} if root else set()
@@ -107,10 +108,13 @@ class Family:
         """An orphan that has dropped all that says whose it is, when nobody else here can have lost it.
 
         What a program starts itself has its session or one of its own; init adopts the orphans of strangers.
+        Beside other loops only who still stands in this one's folder is known to be of it.
         """
-        if self._child is None or len(CHILDREN) > 1 or row.parent != os.getpid() or os.getpid() == 1:
+        if self._child is None or row.parent != os.getpid() or os.getpid() == 1:
             return False
-        return row.session not in (os.getsid(0), *CHILDREN) and (ALONE.is_set() or row.session != row.pid)
+        if row.session in (os.getsid(0), *CHILDREN) or (row.session == row.pid and not ALONE.is_set()):
+            return False
+        return len(CHILDREN) == 1 or (bool(self._place) and is_within(row.pid, self._place))
 
     def _close(self, found: Census, members: dict[int, Row], spared: set[int]) -> set[int]:
         """Adds the children of members and their sessions' others, until nobody is new; those sessions."""

@@ -25,9 +25,24 @@ class Odd(Struct, frozen=True):
     links: frozenset[str] = frozenset()
 
 
+_known: dict[str, tuple[tuple[int, int, int], Odd]] = {}  # by index: git writes a new one for every change
+
+
 def odd(git: Git, repository: Repository) -> Odd:
+    path = Path(repository.git_dir, "index")
     try:
-        content = read(Path(repository.git_dir, "index"), LARGEST) or b""
+        found = path.stat()
+    except OSError:
+        return Odd()
+    stamp = (found.st_ino, found.st_mtime_ns, found.st_size)
+    if (known := _known.get(str(path))) is None or known[0] != stamp:
+        known = _known[str(path)] = (stamp, _read(git, repository, path))
+    return known[1]
+
+
+def _read(git: Git, repository: Repository, path: Path) -> Odd:
+    try:
+        content = read(path, LARGEST) or b""
     except Problem:
         return Odd()
     plain = content[:4] == b"DIRC" and content[4:8] in (b"\0\0\0\2", b"\0\0\0\3")
@@ -36,9 +51,7 @@ def odd(git: Git, repository: Repository) -> Odd:
         found = list(_marked(content, len(repository.head) // 2) if plain and not split else _listed(git))
     except (IndexError, ValueError):  # damaged: git will say so
         return Odd()
-    return Odd(
-        *(frozenset(path for kind, path in found if kind == wanted) for wanted in ("assumed", "skipped", "link"))
-    )
+    return Odd(*(frozenset(path for kind, path in found if kind == wanted) for wanted in KINDS))
 
 
 def _marked(content: bytes, name_size: int) -> Iterator[tuple[str, str]]:

@@ -264,7 +264,8 @@ async def run(
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             return Ended("not_started", problem=_explain(error, command, cwd))
         number = brand.number(mark)
-        family = Family(lambda found: found == mark, child, relay.outlet, lambda found: found == number)
+        place = os.path.realpath(cwd)
+        family = Family(lambda found: found == mark, child, relay.outlet, place, lambda found: found == number)
         grace = bounds.kill_grace
         try:
             with _Exit(child) as ending:

@@ -16,6 +16,7 @@ from ralphloop.host.files import write_all
 
 ROOM = 256 << 10  # bytes that wait in the pipe at most
 LAST_WORDS = 5.0  # seconds in which what is in the pipe must have reached the log
+NO_LONGER = 0.5  # seconds for a carrier that nobody has waited for
 PAUSE = 0.001
 CHUNK = 64 << 10
 
@@ -33,7 +34,11 @@ class Relay:
         if sys.platform == "linux":
             with suppress(OSError):  # then it has the usual size
                 fcntl.fcntl(self._reading, fcntl.F_SETPIPE_SZ, ROOM)
-        self._carrier = self._started()
+        try:
+            self._carrier = self._started()
+        except BaseException:
+            self._close()
+            raise
 
     @property
     def outlet(self) -> str:
@@ -50,9 +55,15 @@ class Relay:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.handed_over()
-        if self._carrier.poll() is None:
+        try:
+            self._carrier.wait(NO_LONGER)
+        except subprocess.TimeoutExpired:
             self._carrier.kill()
             self._carrier.wait()
+        self._close()
+
+    def _close(self) -> None:
+        self.handed_over()
         self._stop_reading()
         os.close(self._log)
 
