@@ -1,6 +1,7 @@
 """Budgets through the program: nothing begins that could pass one, across restarts and loops."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,49 @@ def test_what_a_runner_that_died_had_reserved_stays_reserved(tmp_path: Path) -> 
     found = json.loads(ledger.read_text())
     assert found["open"] == {}
     assert found["spent"]["cost"] == pytest.approx(0.6)  # what nobody told of the first, and what the second cost
+
+
+def test_what_other_loops_hold_of_a_day_is_waited_for(tmp_path: Path) -> None:
+    """A moment later they have settled, and most of it is there again."""
+    slow = [{"sleep": 2}, {"cost": 0.1}, *good()]
+    place = make_place(tmp_path, count=1, script={"default": slow})
+    other = make_place(tmp_path / "other", count=1, script={"default": slow})
+    other.home = place.home
+    runner = place.start("run", "--max-cost", "day=12")
+    busy(place)
+    done = other.ralph("run", "--max-cost", "day=12")
+    assert done.code == 0, done
+    assert "other loops have reserved what is left of the day's budget" in done.out
+    assert runner.wait(30) == 0
+    assert "denied" not in {record["type"] for record in (*place.journal(), *other.journal())}
+
+
+def test_time_goes_on_for_an_agent_whose_runner_has_died(tmp_path: Path) -> None:
+    place = make_place(tmp_path, count=1, script={"default": [{"say": "at it"}, {"sleep": 60}]})
+    runner = place.start("run", "--max-time", "60s")
+    busy(place)
+    time.sleep(2)
+    runner.kill()
+    runner.wait(20)
+    place.script(default=good())
+    assert place.ralph("run", "--max-time", "60s").code == 0
+    assert 2 <= place.records("attempted")[0]["attempt"]["seconds"] < 60
+
+
+def test_numbers_beyond_all_measure_are_none(tmp_path: Path) -> None:
+    many = "9" * 400
+    place = make_place(tmp_path, count=1)
+    program = f"agents: {{odd: {{kind: command, argv: [sh, -c, 'echo tokens: {many} cost: {many}'], "
+    patterns = "tokens_pattern: 'tokens: (\\d+)', cost_pattern: 'cost: (\\d+)'}}\n"
+    (place.path / ".ralph" / "config.yaml").write_text(
+        f"defaults: {{agent: odd, pause_seconds: 0}}\n{program}{patterns}"
+    )
+    done = place.ralph("run", "-n", "1", "--max-cost", "day=20")
+    assert done.code == 1, done
+    attempt = place.records("attempted")[0]["attempt"]
+    assert (attempt.get("tokens"), attempt["cost"]) == (None, None)
+    ledger = json.loads((place.home / "accounts" / "odd" / "ledger.json").read_text())
+    assert ledger["spent"]["cost"] == 10  # as the worst case
 
 
 WRONG = [

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from place import Place, busy, good, make_place
+from place import Place, busy, end, good, make_place, wait_for
 
 OVERLOADED = {"error": "API Error: 529 Overloaded"}
 KEY = {"error": "Invalid API key"}
@@ -156,3 +156,25 @@ def test_killed_while_another_agent_works_it_goes_on(tmp_path: Path) -> None:
     assert done.code == 0, done
     assert turns(place)[0] == "scripted"
     assert set(turns(place)[1:]) == {"other"}
+
+
+def test_who_is_worn_out_is_not_started_while_the_others_wait(tmp_path: Path) -> None:
+    """Both were at their limit; the first is back, and is not let in any more."""
+    first = {"attempts": [[{"limit": {"resets_in": 1}}]], "default": [KEY]}
+    place = two(tmp_path, first, {"default": [{"limit": {"resets_in": 3600}}]}, config=AT_ONCE)
+    runner = place.start("run", "--on-limit", "wait")
+    busy(place)
+    wait_for(lambda: turns(place).count("scripted") == 3 and place.status()["step"] == "limit")
+    assert turns(place) == ["scripted", "other", "scripted", "scripted"]
+    assert end(runner) == 143
+
+
+def test_work_after_a_limit_was_spoken_of_is_no_limit(tmp_path: Path) -> None:
+    """As when the limit is that of one model, and the session goes on with another."""
+    event = {"type": "rate_limit_event", "rate_limit_info": {"status": "rejected", "resetsAt": 4_000_000_000}}
+    went_on = [{"raw": json.dumps(event) + "\n"}, {"run": "true"}, *good()[:2], "hang"]
+    place = make_place(tmp_path, count=1, script={"attempts": [went_on], "default": good()})
+    done = place.ralph("run", "-t", "3s")
+    assert done.code == 0, done
+    first = place.records("attempted")[0]["attempt"]
+    assert (first["end"], first["limited"]) == ("timeout", False)

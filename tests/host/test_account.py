@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from msgspec.structs import replace
@@ -31,7 +32,7 @@ def yes(until: float, calls: int) -> Reservation:
     return Reservation(True, until=until, calls=calls, allowed=Bound())
 
 
-def no(until: float, calls: int, why: str = "rate") -> Reservation:
+def no(until: float, calls: int, why: Literal["rate", "limit"] = "rate") -> Reservation:
     return Reservation(False, why, until, calls)
 
 
@@ -146,7 +147,11 @@ def test_what_others_have_reserved_is_not_there_any_more(tmp_path: Path) -> None
     assert take(tmp_path, "a.1", NOON) == Bound(cost=2.0)
     assert take(tmp_path, "b.1", NOON) == Bound(cost=2.0)
     assert take(tmp_path, "c.1", NOON) == Bound(cost=1.0)
-    refused = Account(tmp_path).reserve(NOON, None, held=Held("d.1", 60), afford=within(5.0))
+    asked = Held("d.1", 60)
+    assert Account(tmp_path).reserve(NOON, None, held=asked, afford=within(5.0)).why == "held"
+    for attempt, cost in (("a.1", 2.0), ("b.1", 2.0), ("c.1", 1.0)):
+        Account(tmp_path).settle(attempt, Bound(cost, 0, 0), NOON + 1)
+    refused = Account(tmp_path).reserve(NOON, None, held=asked, afford=within(5.0))
     assert refused == Reservation(False, calls=3, refusal=Refusal("day", "5.0 of 5.0"))
 
 

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from ralphloop.agents.lines import ending, short
 from ralphloop.agents.reset import Reset, length_in, moment_of
+from ralphloop.agents.shapes import LARGEST_COUNT
 from ralphloop.agents.text_stream import TextStream
 from ralphloop.core.errors import UsageProblem
 from ralphloop.core.event import Event, Finished, LimitMet, Said, Tokens
@@ -141,4 +142,5 @@ def _number(told: str) -> float | None:
     found = NUMBER.search(told)
     if found is None:
         return None
-    return float(re.sub(r"[,_ ]", "", found[1])) * SIZES.get((found[2] or "").lower(), 1)
+    number = float(re.sub(r"[,_ ]", "", found[1])) * SIZES.get((found[2] or "").lower(), 1)
+    return number if number <= LARGEST_COUNT else None

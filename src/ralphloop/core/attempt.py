@@ -21,6 +21,7 @@ from ralphloop.core.event import (
 )
 
 LAST_WORDS = 8_000
+MOST = 1e9  # dollars: what tells more is mistaken
 End = Literal[
     "natural", "timeout", "silence", "flooded", "stopped", "lingered", "interrupted", "not_started", "overspent"
 ]
@@ -87,8 +88,9 @@ def follow(attempt: Attempt, event: Event) -> Attempt:
             return replace(attempt, session=event.session, model=event.model)
         case Said():
             return replace(attempt, last_words=event.text[-LAST_WORDS:], hindrance="")
-        case ToolCalled():
-            return replace(attempt, hindrance="") if attempt.hindrance else attempt
+        case ToolCalled():  # whoever works on was not stopped by it
+            going_on = bool(attempt.hindrance or attempt.limited)
+            return replace(attempt, hindrance="", limited=False, resets_at=None) if going_on else attempt
         case Retrying():
             return replace(attempt, hindrance=event.fault)
         case Spent():
@@ -102,7 +104,7 @@ def follow(attempt: Attempt, event: Event) -> Attempt:
                 last_words=event.text[-LAST_WORDS:] or attempt.last_words,
                 error=event.error,
                 tokens=event.tokens or attempt.tokens,
-                cost=event.cost if event.cost is not None else attempt.cost,
+                cost=event.cost if event.cost is not None and 0 <= event.cost < MOST else attempt.cost,
                 turns=event.turns,
                 fault=event.fault,
                 hindrance="",

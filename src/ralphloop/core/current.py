@@ -10,7 +10,7 @@ from ralphloop.core.wording import going_on, labelled
 
 
 class Current(Struct, frozen=True):
-    """`step` is agent, check, look, ready, pause, paused, rate, limit, trouble, budget or ask; empty at the end."""
+    """`step` is agent, check, look, ready, pause, paused, rate, limit, held, trouble, budget, ask; empty at the end."""
 
     step: str = ""
     name: str = ""

@@ -79,6 +79,7 @@ class RunState(Struct, frozen=True):
     reserved: Reserved | None = None
     denied: Denied | None = None  # why no attempt may begin
     lost: int = 0  # iterations that an agent's model or account has cost: they do not count against the limit
+    waited_for: int = 0  # and those that met the usage limit, each of which is waited for
     calls: int = 0
     calls_reset_at: float | None = None
     archive: str = ""
@@ -90,7 +91,9 @@ class RunState(Struct, frozen=True):
     @property
     def most(self) -> int:
         """The number of the last iteration there may be."""
-        return self.policy.max_iterations + self.taken_back + min(self.lost, self.policy.max_iterations)
+        return (
+            self.policy.max_iterations + self.taken_back + min(self.lost, self.policy.max_iterations) + self.waited_for
+        )
 
     @property
     def active(self) -> bool:

@@ -73,6 +73,12 @@ def in_turn(policy: Policy, forms: Forms, names: Iterable[str], now: float) -> t
     return tuple([name for name in able if name not in late] + late)
 
 
+def soonest(policy: Policy, forms: Forms, names: Iterable[str]) -> tuple[str, ...]:
+    """Of those that have to wait for their account, the one that waits the least."""
+    able = [name for name in names if not worn_out(policy, forms.get(name, FRESH))]
+    return tuple(sorted(able, key=lambda name: forms.get(name, FRESH).free_at)[:1])
+
+
 def _free(policy: Policy, form: Form, now: float) -> bool:
     margin = policy.limit_margin if form.free_at else 0
     return not worn_out(policy, form) and form.free_at + margin <= now

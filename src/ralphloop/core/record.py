@@ -56,7 +56,7 @@ class Waiting(Struct, frozen=True, tag="waiting"):
     """Nothing to do before `until`."""
 
     at: float
-    why: Literal["rate", "limit"]
+    why: Literal["rate", "limit", "held"]  # held: other loops have reserved what is left of the day's budget
     until: float
     calls: int = 0
     agent: str = ""

@@ -66,6 +66,8 @@ def of_record(state: RunState, record: Record, *, verbose: bool = False) -> list
             return [verdict, *(("quiet", cut(line, 300)) for line in (said if verbose else said[-CHECK_SHOWN:]))]
         case Judged():
             return _judged(state, record.verdict)
+        case Waiting(why="held"):
+            return [("note", "other loops have reserved what is left of the day's budget; waiting for them")]
         case Waiting():
             limit = "the account's usage limit is reached"
             why = limit if record.why == "limit" else "the calls of this hour are used up"

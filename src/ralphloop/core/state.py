@@ -184,9 +184,8 @@ def _undone(state: RunState, record: Undone) -> RunState:
         told=state.told,
         wishes=state.wishes,
         taken_back=state.n - record.before + 1 if record.before else state.taken_back,
-        lost=state.lost - sum(_is_lost(row.outcome) for row in state.iterations if record.before <= row.n)
-        if record.before
-        else state.lost,
+        lost=state.lost - _undone_of(state, record, "hindered"),
+        waited_for=state.waited_for - _undone_of(state, record, "limited"),
         calls=state.calls,
         calls_reset_at=state.calls_reset_at,
         end=Ended(record.at, "stopped", NOT_DONE, record.why, advice),
@@ -253,7 +252,10 @@ def _judged(state: RunState, verdict: Verdict, at: float) -> RunState:
     form = lineup.after(state.forms.get(state.agent, lineup.FRESH), verdict, state.policy, since, at)
     changed = replace(changed, forms=state.forms | {state.agent: form})
     if neutral:
-        return replace(changed, lost=state.lost + _is_lost(verdict.outcome))
+        limited = verdict.outcome == "limited"
+        return replace(
+            changed, lost=state.lost + (verdict.outcome == "hindered"), waited_for=state.waited_for + limited
+        )
     return replace(
         changed,
         told=state.told[state.begun.told if state.begun else 0 :],
@@ -263,9 +265,9 @@ def _judged(state: RunState, verdict: Verdict, at: float) -> RunState:
     )
 
 
-def _is_lost(outcome: str) -> bool:
-    """Whether an iteration came to nothing for a reason that no agent can help."""
-    return outcome in ("hindered", "limited")
+def _undone_of(state: RunState, record: Undone, outcome: str) -> int:
+    """How many iterations that ended like this are taken back."""
+    return sum(row.outcome == outcome for row in state.iterations if 0 < record.before <= row.n)
 
 
 def _settled(state: RunState, record: Settled) -> RunState:

@@ -52,7 +52,7 @@ class Wait(Struct, frozen=True, tag=True):
     """Until a moment, or a wish; `until` None is for as long as it takes."""
 
     until: float | None
-    why: Literal["pause between iterations", "paused", "rate", "limit", "trouble", "budget"]
+    why: Literal["pause between iterations", "paused", "rate", "limit", "held", "trouble", "budget"]
 
 
 class Archive(Struct, frozen=True, tag=True):
@@ -121,9 +121,9 @@ def _between(state: RunState, now: float) -> Step:
         return _at_the_wall(state, now)
     if (again := _again_at(state, now)) is not None:
         return Wait(again, "trouble")
-    rate = state.waiting if state.waiting is not None and state.waiting.why == "rate" else None
-    if rate is not None and rate.at <= now < rate.until:
-        return Wait(rate.until, "rate")
+    waiting = state.waiting
+    if waiting is not None and waiting.why != "limit" and waiting.at <= now < waiting.until:
+        return Wait(waiting.until, waiting.why)
     # a clock that was set back tells nothing about how long it has rested
     if state.attempt is not None and state.settled_at <= now < state.settled_at + state.policy.pause:
         return Wait(state.settled_at + state.policy.pause, "pause between iterations")
@@ -247,9 +247,10 @@ def _at_the_wall(state: RunState, now: float) -> Step:
 
 def _resets_at(state: RunState) -> float | None:
     """Of the account at hand, or of the first of the chain's."""
-    free = [state.forms[name].free_at for name in _names(state) if name in state.forms]
-    if len(free) > 1:
-        return min((moment for moment in free if moment), default=None)
+    forms = [state.forms[name] for name in _names(state) if name in state.forms]
+    if len(forms) > 1:
+        free = (form.free_at for form in forms if form.free_at and not lineup.worn_out(state.policy, form))
+        return min(free, default=None)
     if state.waiting is not None and state.waiting.why == "limit":
         return state.waiting.until
     return state.verdict.resets_at if state.verdict is not None else None

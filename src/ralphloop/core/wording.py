@@ -95,6 +95,8 @@ def going_on(
             parts = ("waiting for the calls of the next hour", *_left(until, now, clock))
         case "budget":
             parts = ("waiting for the next day's budget", *_left(until, now, clock))
+        case "held":
+            parts = ("waiting for what other loops have reserved of the day's budget",)
         case "trouble":
             parts = ("the model could not be reached; waiting to try again", *_left(until, now, clock))
         case "pause":
@@ -117,7 +119,7 @@ def _left(until: float | None, now: float, clock: "Callable[[float, float], str]
     return (f"until {clock(until, now)}", f"{spoken(until - now)} left")
 
 
-WAITS = ("paused", "limit", "rate", "ask", "budget", "trouble")
+WAITS = ("paused", "limit", "rate", "ask", "budget", "held", "trouble")
 
 
 def standing(row: "Mapping[str, object]", alive: bool, doing: str = "") -> str:

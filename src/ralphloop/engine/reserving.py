@@ -21,7 +21,8 @@ def reserve(desk: Desk, now: float) -> Reserved | Waiting | Denied:
     passed = [f"{name}: {why}" for name in names if (why := _out(desk, name, now))]
     waits: list[Waiting] = []
     denials: list[Denied] = []
-    for name in lineup.in_turn(state.policy, state.forms, names, now) or names[:1]:
+    turn = lineup.in_turn(state.policy, state.forms, names, now)
+    for name in turn or lineup.soonest(state.policy, state.forms, names):
         got = _ask(desk, name, story.id, now)
         if got.granted:
             model = story.model if story.model and name == names[0] else state.policy.models.get(name, "")
@@ -33,10 +34,12 @@ def reserve(desk: Desk, now: float) -> Reserved | Waiting | Denied:
             denials.append(Denied(now, got.refusal.scope, got.refusal.said, until))
             passed.append(f"{name}: {got.refusal.said}")
             continue
-        why = "limit" if got.why == "limit" else "rate"
-        waits.append(Waiting(now, "limit" if why == "limit" else "rate", got.until, got.calls, name))
-        passed.append(f"{name}: {_until(why, got.until + (state.policy.limit_margin if why == 'limit' else 0), now)}")
-    return min(waits, key=lambda one: one.until) if waits else denials[0]
+        waits.append(Waiting(now, got.why or "rate", got.until, got.calls, name))
+        margin = state.policy.limit_margin if got.why == "limit" else 0
+        passed.append(f"{name}: {_until(got.why or 'rate', got.until + margin, now)}")
+    if waits or denials:
+        return min(waits, key=lambda one: one.until) if waits else denials[0]
+    return Denied(now, "agents", "no agent can work: " + "; ".join(passed))
 
 
 def _ask(desk: Desk, name: str, story: str, now: float) -> Reservation:
@@ -81,6 +84,8 @@ def _out(desk: Desk, name: str, now: float) -> str:
 
 
 def _until(why: str, moment: float, now: float) -> str:
+    if why == "held":
+        return "the rest of its day's budget is reserved by other loops"
     what = "at its usage limit" if why == "limit" else "its calls of this hour are used up,"
     return f"{what} until {clock(moment, now)}"
 

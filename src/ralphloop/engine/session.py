@@ -139,7 +139,10 @@ async def _taken_over(desk: Desk, reading: Reading, log: Path) -> Attempt:
     told = reading.attempt.finished
     reading.close()
     begun = desk.now.begun
-    seconds = max(0.0, written_at - begun.at) if begun else 0
+    began = begun.at if begun else written_at
+    # nobody knows how long one lived on that had not said its last word: as long as it may have
+    lived = written_at - began if told else min(desk.clock() - began, allowed_seconds(desk.now))
+    seconds = max(0.001, lived)
     got = replace(
         reading.attempt,
         finished=told,

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
@@ -18,6 +19,7 @@ HOUR = 3600.0
 DAY = 24 * HOUR
 SLACK = 600.0  # seconds that may pass between the end of an attempt and its settlement
 SETTLED = 100
+HELD = 20.0  # seconds between two looks whether other loops have settled
 ASIDE = "ledger-damaged.json"
 DAMAGED = "what this hour and this day had spent is lost: the ledger was damaged, and is {folder}/" + ASIDE
 
@@ -62,7 +64,7 @@ NOBODY = Held()
 
 class Reservation(Struct, frozen=True):
     granted: bool
-    why: str = ""  # "rate" or "limit" when it is not
+    why: Literal["", "rate", "limit", "held"] = ""  # when it is not
     until: float = 0
     calls: int = 0
     allowed: Bound | None = None
@@ -100,6 +102,8 @@ class Account(Struct, frozen=True):
                 return Reservation(False, "rate", ledger.started_at + HOUR, ledger.calls)
             others = {name: one for name, one in ledger.open.items() if name != held.id}
             allowed = afford(changed(ledger, open=others).today)
+            if isinstance(allowed, Refusal) and others and not isinstance(afford(ledger.spent), Refusal):
+                return Reservation(False, "held", now + HELD, ledger.calls, note=note)
             if isinstance(allowed, Refusal):
                 return Reservation(False, calls=ledger.calls, refusal=allowed, note=note)
             most = changed(allowed, seconds=min(allowed.seconds or held.seconds, held.seconds))
