@@ -14,7 +14,7 @@ def moment(text: str, now: float, option: str, *, end: bool = False) -> float:
     try:
         named = datetime.fromisoformat(words)
         day = len(words) in (8, 10) and ":" not in words
-        return (named + timedelta(days=1) if day and end else named).timestamp()
+        return max(0.0, (named + timedelta(days=1) if day and end else named).timestamp())
     except (ValueError, OverflowError, OSError):
         pass
     try:
