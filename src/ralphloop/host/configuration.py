@@ -36,12 +36,21 @@ def mend(git: Git, repository: Repository, folder: Path) -> list[str]:
             content, held = read(path, LARGEST), read(kept, LARGEST)
         except Problem:
             continue
-        if content in (held, None):
+        if content == held:
+            continue
+        if content is None:
+            notes += _put_back(path, held)
             continue
         now = _settings(git, path)
         if now is not None:  # else git cannot read it, and it is put back as a whole
             notes += _compared(git, path, (_settings(git, kept) or {}) if held is not None else {}, now)
     return notes
+
+
+def _put_back(path: Path, held: bytes | None) -> Iterator[str]:
+    if held is not None:
+        replace(path, held)
+        yield f"git's {path.name} was gone; it is as it was before"
 
 
 def _compared(git: Git, path: Path, before: Settings, now: Settings) -> Iterator[str]:
