@@ -70,7 +70,7 @@ class Parser(Protocol):
 
 @runtime_checkable
 class Dated(Protocol):
-    """A Parser of an agent that tells a time of day and no day: what was written before is of the day it was written."""
+    """A Parser of an agent that tells a time of day and no day: what was written before is of its own day."""
 
     def written(self, at: float) -> None:
         """What is fed from now on was written at this moment."""
