@@ -209,6 +209,17 @@ def test_without_git(claude: Place, tmp_path: Path) -> None:
     assert "✗ git           git is not installed, or not on PATH\n" in done.out
 
 
+def test_a_tool_that_floods_and_leaves_a_process_behind(claude: Place) -> None:
+    tool = claude.home.parent / "bin" / "tmux"
+    tool.write_text("#!/bin/sh\nsleep 4321 &\nyes | head -c 100000000\n")
+    tool.chmod(0o755)
+    ((level, line),) = findings(claude)["tmux"]
+    assert (level, line) == ("warning", "cannot be asked for its version: it came to no end (flooded)")
+    tool.write_text("#!/bin/sh\nsleep 4321 >/dev/null 2>&1 &\necho tmux 1.2\n")
+    assert findings(claude)["tmux"] == [("ok", "tmux 1.2")]
+    assert not any(b"sleep\x004321" in one for one in _command_lines())
+
+
 def test_what_is_withheld_is_named(claude: Place) -> None:
     out = call(claude, "doctor", MY_TOKEN="hush").out
     assert "MY_TOKEN" in out

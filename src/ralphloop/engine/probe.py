@@ -40,17 +40,23 @@ class Heard(Struct, frozen=True):
 
 async def version_of(agent: Agent, program: str, folder: Path, bounds: process.Bounds = VERSION_BOUNDS) -> str:
     """What it calls its version; empty when it does not say in time. `folder` is new and empty."""
+    keep = (*KEPT, *agent.traits.variables)
+    command = Command((program, *agent.traits.version), unset=OF_A_SESSION, keep=keep, prompt_as_file=True)
+    _, said = await answer_of(command, folder, bounds)
+    found = NUMBER.search(said)
+    return found[0] if found else ""
+
+
+async def answer_of(command: Command, folder: Path, bounds: process.Bounds) -> tuple[process.Ended, str]:
+    """What a program says that is given no word, and how it ended. `folder` is new and empty."""
     said: list[bytes] = []
 
     def read(data: bytes) -> bool:
         said.append(data)
         return False
 
-    keep = (*KEPT, *agent.traits.variables)
-    command = Command((program, *agent.traits.version), unset=OF_A_SESSION, keep=keep, prompt_as_file=True)
-    await _run(command, folder, folder, "", bounds, read)
-    found = NUMBER.search(b"".join(said).decode(errors="replace"))
-    return found[0] if found else ""
+    ended = await _run(command, folder, folder, "", bounds, read)
+    return ended, b"".join(said).decode(errors="replace")
 
 
 async def ask(agent: Agent, policy: Policy, program: str, folder: Path) -> Heard:
