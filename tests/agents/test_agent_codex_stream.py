@@ -174,21 +174,6 @@ def test_words_about_limits_are_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("why", "fault"),
-    [
-        ("unexpected status 429 Too Many Requests: slow down, url: http://x", "rate"),
-        ("unexpected status 401 Unauthorized: no key", "auth"),
-        ("unexpected status 503 Service Unavailable", "transient"),
-        ("unexpected status 418 I'm a teapot", "transient"),
-        ("stream disconnected before completion", "transient"),
-    ],
-)
-def test_what_it_tries_again_for(why: str, fault: str) -> None:
-    (event,) = told({"type": "error", "message": f"Reconnecting... 1/5 ({why})"})
-    assert isinstance(event, Retrying) and event.fault == fault
-
-
-@pytest.mark.parametrize(
     ("words", "at"),
     [
         ("1:11 AM", (20, 1, 11)),

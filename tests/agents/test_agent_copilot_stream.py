@@ -60,7 +60,7 @@ CALL = line("tool.execution_start", toolCallId="c", toolName="bash", arguments={
          [ToolAnswered(False, "no")]),
         ([line("tool.execution_complete", success=False, error={"message": "no"})], [ToolAnswered(False, "no")]),
         ([line("model.call_failure", statusCode=429, errorType="rate", retryAttempt=0), line("assistant.turn_retry")],
-         [Retrying(1, 0, 0.0, "429 rate", "rate")]),
+         [Retrying(1, 0, 0.0, "429 rate")]),
         ([line("model.call_failure", errorMessage="end of file", retryAttempt=1), line("assistant.turn_retry")],
          [Retrying(2, 0, 0.0, "end of file")]),
         ([line("session.something_new")], []),

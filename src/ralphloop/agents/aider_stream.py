@@ -85,9 +85,7 @@ class AiderStream:
         elif retry := RETRY.match(words):
             self._tries += 1
             yield from self._said()
-            yield Retrying(
-                self._tries, 0, _number(retry[1]) or 0, short(" ".join(self._error)), self._kind or "transient"
-            )
+            yield Retrying(self._tries, 0, _number(retry[1]) or 0, short(" ".join(self._error)))
         else:
             self._look_for_an_error(words)
             self._block.append(words)

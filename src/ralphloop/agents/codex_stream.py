@@ -105,9 +105,7 @@ class CodexStream:
 
     def _errors(self, message: str) -> Iterator[Event]:
         if retry := _RETRY.match(message):
-            why = retry[3] or ""
-            fault = _of_status(why[:ERROR_LIMIT]) or "transient"
-            yield Retrying(count(int(retry[1])), count(int(retry[2])), 0.0, short(why), fault)
+            yield Retrying(count(int(retry[1])), count(int(retry[2])), 0.0, short(retry[3] or ""))
         else:
             self._error = message[:ERROR_LIMIT]
 
@@ -162,11 +160,8 @@ def _answer(item: dict[str, object]) -> str:
 
 
 def _fault(message: str) -> Fault:
-    if known := _of_status(message):
+    status = _STATUS.search(message)
+    known = faults.of_status(float(status[1])) if status else ""
+    if known:
         return known
     return next((fault for said, fault in OWN_WORDS.items() if said in message.lower()), faults.of_words(message))
-
-
-def _of_status(message: str) -> Fault:
-    status = _STATUS.search(message)
-    return faults.of_status(float(status[1])) if status else ""

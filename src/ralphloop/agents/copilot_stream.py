@@ -109,9 +109,7 @@ class CopilotStream:
         status = number(self._failure.get("statusCode"))
         why = " ".join(filter(None, (str(int(status)) if status else "", text(self._failure.get("errorType")))))
         told = why or text(self._failure.get("errorMessage")) or text(self._failure.get("failureKind"))
-        yield Retrying(
-            count(self._failure.get("retryAttempt")) + 1, 0, 0.0, short(told), faults.of_status(status) or "transient"
-        )
+        yield Retrying(count(self._failure.get("retryAttempt")) + 1, 0, 0.0, short(told))
 
     def _failed(self, data: dict[str, object]) -> Iterator[Event]:
         self._error = data

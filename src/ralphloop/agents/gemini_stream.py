@@ -75,10 +75,7 @@ class GeminiStream:
         self._terminal = self._terminal or TERMINAL.search(line) is not None
         if retry := RETRY.search(line):
             why = f"{retry['status'] or ''} {retry['why']}".strip()
-            fault = faults.of_status(int(retry["status"])) if retry["status"] else ""
-            return [
-                Retrying(int(retry["attempt"]), 0, int(retry["wait"] or 0) / 1000, short(why), fault or "transient")
-            ]
+            return [Retrying(int(retry["attempt"]), 0, int(retry["wait"] or 0) / 1000, short(why))]
         return () if CHATTER.search(line) else None
 
     def _read(self, event: dict[str, object]) -> Iterable[Event] | None:
