@@ -39,18 +39,12 @@ def mend(git: Git, repository: Repository, folder: Path) -> list[str]:
         if content == held:
             continue
         if content is None:
-            notes += _put_back(path, held)
+            notes += _missing(path, held)
             continue
         now = _settings(git, path)
         if now is not None:  # else git cannot read it, and it is put back as a whole
             notes += _compared(git, path, (_settings(git, kept) or {}) if held is not None else {}, now)
     return notes
-
-
-def _put_back(path: Path, held: bytes | None) -> Iterator[str]:
-    if held is not None:
-        replace(path, held)
-        yield f"git's {path.name} was gone; it is as it was before"
 
 
 def _compared(git: Git, path: Path, before: Settings, now: Settings) -> Iterator[str]:
@@ -83,6 +77,12 @@ def _pairs(repository: Repository, folder: Path) -> Iterator[tuple[Path, Path]]:
     places = (repository.common_dir, repository.git_dir)
     for name, place in zip(NAMES, places, strict=True):
         yield Path(place, name), folder / f"git-{name}"
+
+
+def _missing(path: Path, held: bytes | None) -> Iterator[str]:
+    if held is not None:
+        replace(path, held)
+        yield f"git's {path.name} was gone; it is as it was before"
 
 
 def _settings(git: Git, path: Path) -> Settings | None:
