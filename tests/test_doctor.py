@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -209,6 +210,17 @@ def test_without_git(claude: Place, tmp_path: Path) -> None:
     assert "✗ git           git is not installed, or not on PATH\n" in done.out
 
 
+def test_a_tool_that_floods_and_leaves_a_process_behind(claude: Place) -> None:
+    tool = claude.home.parent / "bin" / "tmux"
+    tool.write_text("#!/bin/sh\nsleep 4321 &\nyes | head -c 100000000\n")
+    tool.chmod(0o755)
+    ((level, line),) = findings(claude)["tmux"]
+    assert (level, line) == ("warning", "cannot be asked for its version: it came to no end (flooded)")
+    tool.write_text("#!/bin/sh\nsleep 4321 >/dev/null 2>&1 &\necho tmux 1.2\n")
+    assert findings(claude)["tmux"] == [("ok", "tmux 1.2")]
+    assert not any(b"sleep\x004321" in one for one in _command_lines())
+
+
 def test_what_is_withheld_is_named(claude: Place) -> None:
     out = call(claude, "doctor", MY_TOKEN="hush").out
     assert "MY_TOKEN" in out
@@ -306,6 +318,55 @@ def test_probe(claude: Place, body: str, expected: list[tuple[str, str]]) -> Non
     assert all(said in line for (_, said), (_, line) in zip(expected, found, strict=True)), found
     assert "exactly one word: ready" in (claude.home.parent / "prompt.txt").read_text()
     assert claude.git("status", "--porcelain") == ""
+
+
+def ledger(place: Place) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((place.home / "accounts" / "claude" / "ledger.json").read_text())
+    return found
+
+
+def test_a_probe_is_counted_for_its_account(claude: Place) -> None:
+    claude.home.mkdir()
+    (claude.home / "config.yaml").write_text("claude: {model: the-best}\n")
+    findings(claude, "--probe", "claude", "--yes")
+    after = ledger(claude)
+    assert (after["calls"], after["open"], after["spent"]["cost"], after["spent"]["tokens"]) == (1, {}, 0.01, 12)
+    assert "--model the-best" in (claude.home.parent / "asked.txt").read_text()
+    assert "--max-budget-usd 0.5" in (claude.home.parent / "asked.txt").read_text()
+    install(claude, stream(INIT))
+    findings(claude, "--probe", "claude", "--yes")
+    assert ledger(claude)["spent"]["cost"] == 0.51, "what nobody tells is the worst that was allowed"
+
+
+@pytest.mark.parametrize(
+    ("config", "held", "said"),
+    [
+        ("budget: {day_cost: 2}\n", {"day": "today", "spent": {"cost": 2}}, "the day's budget is used up: $2.00 of"),
+        ("defaults: {rate_limit_per_hour: 3}\n", {"calls": 3, "started_at": -60}, "calls of this hour are used up"),
+        ("", {"wall_until": 3600}, "the account is at its usage limit until "),
+    ],
+    ids=["day", "hour", "wall"],
+)  # fmt: skip
+def test_a_probe_takes_nothing_that_a_run_may_not(claude: Place, config: str, held: dict[str, Any], said: str) -> None:
+    folder = claude.home / "accounts" / "claude"
+    folder.mkdir(parents=True)
+    (claude.home / "config.yaml").write_text(config)
+    now = time.time()
+    moments = {name: now + held[name] for name in ("wall_until", "started_at") if name in held}
+    day = {"day": time.strftime("%Y-%m-%d")} if "day" in held else {}
+    (folder / "ledger.json").write_text(json.dumps({**held, **moments, **day}))
+    ((level, line),) = findings(claude, "--probe", "claude", "--yes")["probe claude"]
+    assert (level, line.startswith("not started: "), said in line) == ("error", True, True), line
+    assert "-p" not in (claude.home.parent / "asked.txt").read_text().split()
+
+
+def test_a_probe_that_meets_the_limit_tells_the_others(claude: Place) -> None:
+    resets = int(time.time()) + 3600
+    limit = {"type": "rate_limit_event", "rate_limit_info": {"status": "rejected", "resetsAt": resets}}
+    refused = {**RESULT, "is_error": True, "api_error_status": 429, "result": "You've hit your limit"}
+    install(claude, stream(INIT, limit, refused) + "exit 1")
+    assert findings(claude, "--probe", "claude", "--yes")["probe claude"][0][0] == "error"
+    assert ledger(claude)["wall_until"] == resets
 
 
 def test_a_version_that_was_never_tried_is_told_by_a_probe(claude: Place) -> None:

@@ -31,6 +31,25 @@ def test_the_worktree_stays_usable(tmp_path: Path, how: str) -> None:
     assert "could not be used" in place.prompt(2)
 
 
+def test_settings_that_are_gone_are_put_back(tmp_path: Path) -> None:
+    place = make_place(tmp_path, script={"attempts": [[{"run": "rm .git/config"}]], "default": good()})
+    place.git("config", "remote.origin.url", "there")
+    before = (place.path / ".git" / "config").read_bytes()
+    assert place.ralph("run", "-n", "4").code == 0
+    assert (place.path / ".git" / "config").read_bytes() == before
+    assert "git's config was gone" in " ".join(place.records("inspected")[1]["sight"]["notes"])
+    assert "git's config was gone" in place.prompt(2)
+    assert place.records("inspected")[2]["sight"]["notes"] == []
+
+
+def test_settings_that_were_never_there_are_not_missed(tmp_path: Path) -> None:
+    place = make_place(tmp_path)
+    (place.path / ".git" / "config").unlink()
+    done = place.ralph("run")
+    assert done.code == 0, done
+    assert place.records("inspected")[1]["sight"]["notes"] == []
+
+
 def test_other_changes_stay_and_are_said(tmp_path: Path) -> None:
     change = "git config core.hooksPath hooks; git config user.nickname me; git config remote.origin.url there"
     place = make_place(tmp_path, script={"attempts": [[{"run": change}]], "default": good()})

@@ -43,6 +43,20 @@ def test_what_the_user_hides_stays_hidden(tmp_path: Path, option: str) -> None:
     assert notes(place) == ""
 
 
+@pytest.mark.parametrize("content", ["", "[", "{}", "[1]", "[" * 5_000, "\udcff"])
+def test_what_is_held_of_it_may_be_damaged(tmp_path: Path, content: str) -> None:
+    place = make_place(tmp_path, count=1)
+    held = tmp_path / "damaged"
+    held.write_bytes(content.encode(errors="surrogateescape"))
+    place.git("update-index", "--assume-unchanged", "README")
+    damage = f'for one in {place.home}/runs/*/git-hidden; do cp {held} "$one"; done'
+    place.script(default=[*good(), {"run": damage}])
+    done = place.ralph("run", "-n", "1")
+    assert "Traceback" not in done.err
+    assert "told not to look at README" in notes(place)
+    assert "git-hidden is damaged" in notes(place)
+
+
 def test_a_sparse_checkout_stays_sparse(tmp_path: Path) -> None:
     place = make_place(tmp_path)
     (place.path / "left-out").mkdir()

@@ -162,6 +162,59 @@ def test_what_is_asked_about_again(tmp_path: Path, before: str, after: str, aske
     assert [one["key"] for one in found["agreed"]] == list(asked)
 
 
+OWN = """budget: {run_cost: 10, run_tokens: 1000000, day_minutes: 1h, attempt_cost: 2}
+quality_checks: {tests: make test}
+limits: {account: mine}
+prices: {own-model: {input: 1, output: 2}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("budget: {run_cost: 5, run_tokens: 1000000, day_minutes: 30m}\n", ()),
+        ("budget: {run_cost: 10.5}\n", ("budget.run_cost: 10.5 (without it: 10.0)",)),
+        ("budget: {run_tokens: off}\n", ("budget.run_tokens: off (without it: 1000000)",)),
+        ("budget: {day_minutes: 2h}\n", ("budget.day_minutes: 120 (without it: 60)",)),
+        ("budget: {story_cost: 100, day_tokens: off}\n", ()),
+        ("budget: {attempt_cost: 2}\n", ()),
+        ("budget: {attempt_cost: 0.01}\n", ("budget.attempt_cost: 0.01 (without it: 2.0)",)),
+        ("budget: {attempt_tokens: 1}\n", ("budget.attempt_tokens: 1 (without it: 1000000)",)),
+        ("limits: {account: mine}\n", ()),
+        ("limits: {account: ''}\n", ("limits.account:  (without it: mine)",)),
+        ("prices: {own-model: {input: 1, output: 2}}\n", ()),
+        ("prices: {other: {input: 0, output: 0}}\n",
+         ("prices.other: input: 0.0; output: 0.0; cache_read: 0.0; cache_write: 0.0",)),
+        ("completion: {trust_promise: false, require_commit: true}\n", ()),
+        ("completion: {trust_promise: true}\n", ("completion.trust_promise: true (without it: false)",)),
+        ("completion: {require_commit: false}\n", ("completion.require_commit: false (without it: true)",)),
+        ("quality_checks: {tests: off, never: off}\n", ("quality_checks.tests: off (without it: make test)",)),
+    ],
+)  # fmt: skip
+def test_a_limit_of_the_user_s_is_lifted_by_the_user_alone(tmp_path: Path, text: str, asked: tuple[str, ...]) -> None:
+    place = make_place(tmp_path, count=1)
+    place.home.mkdir()
+    (place.home / "config.yaml").write_text(OWN)
+    (place.path / ".ralph" / "config.yaml").write_text(text)
+    found = json.loads(place.ralph("trust", "--json").out)
+    assert tuple(f"{one['key']}: {one['says']}" for one in found["agreed"]) == asked
+    assert place.ralph("trust").out == "there is nothing to agree to\n"
+
+
+def test_a_run_under_lifted_limits_is_refused(tmp_path: Path) -> None:
+    place = make_place(tmp_path, count=1)
+    place.trusting = False
+    place.home.mkdir()
+    own = (place.path / ".ralph" / "config.yaml").read_text()
+    (place.home / "config.yaml").write_text(f"{own}budget: {{run_cost: 10}}\n")
+    (place.path / ".ralph" / "config.yaml").write_text("budget: {run_cost: off}\n")
+    done = place.ralph("run")
+    assert (done.code, ran(place)) == (1, False)
+    assert "budget.run_cost (line 1)\n    off (without it: 10.0)\n" in done.err
+    assert place.ralph("run", "--max-cost", "3", "--dry-run").code == 0
+    assert place.ralph("run", "--trust").code == 0
+
+
 def test_what_changed_is_shown(unknown: Place) -> None:
     unknown.ralph("trust")
     unknown.config(CHECK.replace("touch ../ran", "touch ../other"))

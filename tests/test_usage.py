@@ -231,6 +231,15 @@ def test_prices_of_one_s_own(place: Place) -> None:
     assert done.code == 64 and "prices.unheard-of.input must be dollars" in done.err
 
 
+def test_a_configuration_without_an_end_is_refused(place: Place) -> None:
+    config = place.path / ".ralph" / "config.yaml"
+    with config.open("ab") as stream:
+        stream.truncate(1 << 42)
+    done = place.ralph("usage")
+    assert "Traceback" not in done.err
+    assert (done.code, "config.yaml is larger than 256 KB" in done.err) == (1, True), done
+
+
 def test_the_door_of_the_library(place: Place) -> None:
     from ralphloop import api
 

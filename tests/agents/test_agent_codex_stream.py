@@ -160,6 +160,14 @@ def test_an_error_that_no_turn_owns_is_told_at_the_end() -> None:
     assert len(told({"type": "error", "message": "again"}, failed("again"))) == 1
 
 
+def test_a_time_of_day_is_of_the_day_on_which_it_was_written() -> None:
+    parser = CodexStream(lambda: NOW)
+    parser.written(datetime(2026, 3, 4, 12).timestamp())
+    events = parser.feed(json.dumps(failed("You've hit your usage limit. Try again at 1:11 PM.")).encode() + b"\n")
+    assert isinstance(events[0], LimitMet)
+    assert events[0].resets_at == datetime(2026, 3, 4, 13, 11).timestamp()
+
+
 def test_words_about_limits_are_words() -> None:
     words = "You've hit your usage limit. Try again at 11:30 PM. 429 401 Unauthorized"
     shown = done(**{**SHELL, "aggregated_output": words, "status": "failed"})

@@ -106,6 +106,17 @@ def test_a_line_that_is_cut_is_unread_or_nothing_and_hides_no_other(name: str) -
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_a_line_nested_without_end_is_unread_and_hides_no_other(name: str) -> None:
+    lines = sample(name).splitlines(keepends=True)
+    deep = b"[" * 5_000 + b"]" * 5_000
+    whole = reader(name).take(sample(name), Thread())
+    damaged = [line.rstrip()[:-1] + b',"deep":' + deep + b"}\n" for line in lines]
+    taken = reader(name).take(b"".join([*damaged, *lines]), Thread())
+    assert taken.unread > 0
+    assert {use.key for use in taken.uses} == {use.key for use in whole.uses}
+
+
+@pytest.mark.parametrize("name", NAMES)
 @given(content=st.binary(max_size=300))
 def test_anything_can_stand_in_a_file(name: str, content: bytes) -> None:
     assert reader(name).take(content, Thread()).uses == []

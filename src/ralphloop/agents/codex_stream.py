@@ -50,6 +50,9 @@ class CodexStream:
         self._calls: dict[str, str] = {}  # the tool of each item that was begun
         self._error = ""  # the last that no turn has owned up to
 
+    def written(self, at: float) -> None:
+        self._now = lambda: datetime.fromtimestamp(at)
+
     def feed(self, data: bytes) -> Sequence[Event]:
         return self._stream.feed(data)
 

@@ -1,8 +1,6 @@
-"""ralph doctor: all that a run needs, each with how it stands and what to do; and the agents put to the proof."""
+"""ralph doctor: all that a run needs, each with how it stands and what to do; and which agents can be probed."""
 
-import asyncio
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,7 +11,7 @@ from ralphloop.api.roster import Group, Member, group, roster
 from ralphloop.config import FILE, PROJECT, load
 from ralphloop.core.errors import Problem, UsageProblem
 from ralphloop.core.ports import Finding
-from ralphloop.engine import permissions, probe
+from ralphloop.engine import permissions
 from ralphloop.host import git, sandbox
 from ralphloop.host.files import complaint
 from ralphloop.host.git import Repository
@@ -177,23 +175,3 @@ def _distrust(folder: str) -> trusting.Distrust:
     except Problem:
         return trusting.Distrust("")
     return trusting.wanted(folder)
-
-
-def probed(member: Member, folder: str = ".") -> tuple[Looked, ...]:
-    """One session of it in a repository made for it, with the user's own account."""
-    here = group(folder)
-    agent = here.agent(member.name)
-    with tempfile.TemporaryDirectory(prefix="ralph-probe-", ignore_cleanup_errors=True) as scratch:
-        heard = asyncio.run(probe.ask(agent, here.config.policy(), member.path, Path(scratch)))
-    area = f"probe {member.name}"
-    found = tuple(Looked(area, one) for one in probe.drift(agent, member.version, heard))
-    if any(one.finding.level == "error" for one in found):
-        return found
-    return (Looked(area, Finding("ok", _cost(heard.attempt.seconds, heard))), *found)
-
-
-def _cost(seconds: float, heard: probe.Heard) -> str:
-    tokens, cost = heard.attempt.tokens, heard.attempt.cost
-    spent = f"{tokens.used} tokens" if tokens else "tokens unknown"
-    price = f"${cost:.4f}" if cost is not None else "cost unknown"
-    return f"it answered in {seconds:.1f} s · {spent} · {price}"

@@ -1,9 +1,10 @@
 """What a run needs of the machine: git, room, a clock, a sandbox, and nothing left over from runs that died."""
 
+import asyncio
 import os
 import re
 import shutil
-import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,15 +12,17 @@ from pathlib import Path
 import ralphloop
 from ralphloop.api.looking import standing
 from ralphloop.core.errors import Problem
-from ralphloop.core.ports import Finding
+from ralphloop.core.ports import Command, Finding
+from ralphloop.engine import probe
 from ralphloop.host import operations, remains, sandbox
 from ralphloop.host.census import has_proc
 from ralphloop.host.git import Git, Repository, feature_of, look
 from ralphloop.host.places import Home
+from ralphloop.host.process import Bounds
 
 OLDEST_GIT = (2, 30)
 LITTLE, TOO_LITTLE = 2 << 30, 200 << 20  # bytes
-PATIENCE = 5.0  # seconds for a program that tells its version
+PATIENCE = Bounds(timeout=5, silence=None, kill_grace=1, result_grace=1, output_limit=1 << 20)
 CLOCK_SLACK = 60.0
 SHOWN = 5
 
@@ -72,12 +75,13 @@ def tool(name: str, option: str, use: str) -> Finding:
     """A program that is good to have; one that hangs is not waited for."""
     if shutil.which(name) is None:
         return Finding("warning", "not installed", advice=(use,))
-    try:
-        argv = [name, option]
-        done = subprocess.run(argv, capture_output=True, stdin=subprocess.DEVNULL, timeout=PATIENCE, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return Finding("warning", f"cannot be asked for its version: {error}", advice=(use,))
-    lines = done.stdout.decode(errors="replace").strip().splitlines()
+    with tempfile.TemporaryDirectory(prefix="ralph-tool-", ignore_cleanup_errors=True) as folder:
+        command = Command((name, option), prompt_as_file=True)
+        ended, said = asyncio.run(probe.answer_of(command, Path(folder), PATIENCE))
+    if ended.end not in ("natural", "lingered"):
+        why = ended.problem or f"it came to no end ({ended.end})"
+        return Finding("warning", f"cannot be asked for its version: {why}", advice=(use,))
+    lines = said.strip().splitlines()
     return Finding("ok", lines[0][:80] if lines else "installed")
 
 

@@ -256,3 +256,14 @@ def _template(worktree: str, feature: str, given: str) -> str:
     if not text.strip() or "\0" in text:
         raise Problem(f"the prompt file {path} {'is binary' if text.strip() else 'is empty'}", hint)
     return text
+
+
+def for_one_session(config: Config, name: str, agent: Agent) -> Policy:
+    """The rules for an agent outside of a run, with its account and its model."""
+    model = _model(config, name)
+    return replace(
+        config.policy(),
+        agents=(name,),
+        accounts={name: _account(config, name, agent)},
+        models={name: model} if model else {},
+    )

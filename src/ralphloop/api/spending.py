@@ -17,7 +17,7 @@ from ralphloop.core.session_file import Reader
 from ralphloop.core.usage import By, Row, grouped, summed
 from ralphloop.host import glance
 from ralphloop.host.capacity import capacity as capacity
-from ralphloop.host.files import make_private
+from ralphloop.host.files import make_private, read
 from ralphloop.host.sessions import Shelf, Trouble, look
 
 Key = Callable[[str, Who, int], str]
@@ -25,6 +25,7 @@ ELSEWHERE = "(not started by ralph)"
 UNKNOWN = "(unknown)"
 NOBODY = Who("", "", "", False)
 WAYS = get_args(By)
+LARGEST = 256 << 10  # bytes of a configuration
 
 
 class Usage(Struct, frozen=True):
@@ -102,8 +103,8 @@ def prices(folder: str = ".") -> Mapping[str, Price]:
 
 def _tells_prices(file: Path) -> bool:
     try:
-        return file.is_file() and b"prices" in file.read_bytes()
-    except OSError:
+        return b"prices" in (read(file, LARGEST) or b"")
+    except Problem:
         return True  # loading it says what is the matter
 
 
@@ -129,14 +130,14 @@ def _runs(troubles: list[Trouble]) -> dict[str, tuple[str, str]]:
     """By session: the run it belonged to, and the story."""
     from ralphloop.core.record import Attempted, Begun, Started
     from ralphloop.core.wording import labelled
-    from ralphloop.host.journal import read
+    from ralphloop.host import journal
     from ralphloop.host.places import Home
 
     found: dict[str, tuple[str, str]] = {}
     for run in Home.usual().runs():
         feature = story = ""
         try:
-            for record in read(run.journal):
+            for record in journal.read(run.journal):
                 if isinstance(record, Started):
                     feature = record.feature
                 elif isinstance(record, Begun):

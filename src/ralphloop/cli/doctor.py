@@ -2,7 +2,7 @@
 
 import msgspec
 
-from ralphloop.api import checkup
+from ralphloop.api import checkup, probing
 from ralphloop.api.checkup import Looked
 from ralphloop.cli.output import Screen, confirmed, data, say, talk
 from ralphloop.cli.parse import Parsed
@@ -52,7 +52,7 @@ def _probed(name: str, parsed: Parsed, *, as_json: bool) -> tuple[Looked, ...]:
     found: tuple[Looked, ...] = ()
     for member in members:
         talk(f"{member.name}: started once, this may take a minute")
-        told = checkup.probed(member)
+        told = probing.probed(member)
         if not as_json:
             show(told)
         found += told

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ralphloop.agents.table import is_known, named, names
 from ralphloop.config.document import document
@@ -90,8 +91,10 @@ def load(home: Path, worktree: Path | None, overrides: Mapping[str, tuple[Any, s
     layers = [document(home / FILE)]
     if worktree is not None:
         layers.append(document(worktree / PROJECT / FILE, inside=worktree))
-    for layer in layers:
-        held |= {setting.key: setting for setting in settings(layer)} if layer else {}
+    for layer in filter(None, layers):
+        for setting in settings(layer):
+            beneath = held[setting.key].value if setting.key in held else None
+            held[setting.key] = replace(setting, beneath=beneath)
     for name, (value, option) in _spread(overrides or {}).items():
         held[name] = _overridden(name, value, option)
     ranks = {name: rank for rank, name in enumerate([*BY_NAME, CHECKS, AGENTS, PRICES])}

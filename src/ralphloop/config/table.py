@@ -27,11 +27,12 @@ class Key(Struct, frozen=True):
 
 
 class Setting(Struct, frozen=True):
-    """A key with the value that holds and where it comes from."""
+    """A key with the value that holds, where it comes from, and the value that would hold without it."""
 
     key: str
     value: Any
     origin: str = "built in"
+    beneath: Any = None
 
 
 NORMAL = Policy()

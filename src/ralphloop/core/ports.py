@@ -1,7 +1,7 @@
 """What the engine needs from an agent, a source and the machine, as protocols and plain values."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -66,6 +66,15 @@ class Parser(Protocol):
 
     def close(self) -> Sequence[Event]:
         """The stream has ended: what its last bytes meant."""
+        ...
+
+
+@runtime_checkable
+class Dated(Protocol):
+    """A Parser of an agent that tells a time of day and no day: what was written before is of its own day."""
+
+    def written(self, at: float) -> None:
+        """What is fed from now on was written at this moment."""
         ...
 
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ralphloop.core.attempt import Attempt, follow
 from ralphloop.core.environment import KEPT, OF_A_SESSION
 from ralphloop.core.event import Event, Unread
-from ralphloop.core.policy import Policy
+from ralphloop.core.policy import Bound, Policy
 from ralphloop.core.ports import Agent, Call, Command, Finding
 from ralphloop.host import process
 from ralphloop.host.git import WHO, Git
@@ -23,7 +23,7 @@ VERSION_BOUNDS = process.Bounds(timeout=20, silence=None, kill_grace=1, result_g
 PROBE_BOUNDS = process.Bounds(timeout=240, silence=None, kill_grace=5, result_grace=10, output_limit=64 << 20)
 QUESTION = "Answer with exactly one word: ready\nUse no tool, read no file and write no file.\n"
 ANSWER = "ready"
-MOST = 0.5  # dollars, for agents that can hold it
+MOST = Bound(0.5, 100_000, PROBE_BOUNDS.timeout)  # where nobody tells; agents that can hold the cost are told it
 FLAGS = re.compile(
     r".*(?:unknown|unrecogni[sz]ed|unexpected|invalid|no such) (?:command.line )?(?:option|argument|flag|arguments).*",
     re.IGNORECASE,
@@ -40,25 +40,32 @@ class Heard(Struct, frozen=True):
 
 async def version_of(agent: Agent, program: str, folder: Path, bounds: process.Bounds = VERSION_BOUNDS) -> str:
     """What it calls its version; empty when it does not say in time. `folder` is new and empty."""
+    keep = (*KEPT, *agent.traits.variables)
+    command = Command((program, *agent.traits.version), unset=OF_A_SESSION, keep=keep, prompt_as_file=True)
+    _, said = await answer_of(command, folder, bounds)
+    found = NUMBER.search(said)
+    return found[0] if found else ""
+
+
+async def answer_of(command: Command, folder: Path, bounds: process.Bounds) -> tuple[process.Ended, str]:
+    """What a program says that is given no word, and how it ended. `folder` is new and empty."""
     said: list[bytes] = []
 
     def read(data: bytes) -> bool:
         said.append(data)
         return False
 
-    keep = (*KEPT, *agent.traits.variables)
-    command = Command((program, *agent.traits.version), unset=OF_A_SESSION, keep=keep, prompt_as_file=True)
-    await _run(command, folder, folder, "", bounds, read)
-    found = NUMBER.search(b"".join(said).decode(errors="replace"))
-    return found[0] if found else ""
+    ended = await _run(command, folder, folder, "", bounds, read)
+    return ended, b"".join(said).decode(errors="replace")
 
 
-async def ask(agent: Agent, policy: Policy, program: str, folder: Path) -> Heard:
+async def ask(agent: Agent, policy: Policy, allowed: Bound, program: str, folder: Path) -> Heard:
     """One session in a repository made for it, under the supervision that a run has. `folder` is new and empty."""
     repository, prompt = folder / "repository", folder / "prompt.md"
     git = _scratch(repository)
     prompt.write_text(QUESTION)
-    command = agent.command(Call(str(prompt), len(QUESTION), model=policy.models.get(agent.name, ""), max_cost=MOST))
+    model = policy.models.get(agent.name, "")
+    command = agent.command(Call(str(prompt), len(QUESTION), model=model, max_cost=allowed.cost))
     keep = (*policy.environment, *agent.traits.variables)
     argv = (program, *command.argv[1:]) if command.argv[0] == agent.program else command.argv
     command = replace(command, argv=argv, unset=(*OF_A_SESSION, *command.unset), keep=keep)
@@ -74,7 +81,8 @@ async def ask(agent: Agent, policy: Policy, program: str, folder: Path) -> Heard
         take(parser.feed(data))
         return attempt.finished
 
-    ended = await _run(command, folder, repository, str(prompt), PROBE_BOUNDS, read)
+    bounds = replace(PROBE_BOUNDS, timeout=min(PROBE_BOUNDS.timeout, allowed.seconds or PROBE_BOUNDS.timeout))
+    ended = await _run(command, folder, repository, str(prompt), bounds, read)
     told = attempt.finished
     take(parser.close())
     attempt = replace(

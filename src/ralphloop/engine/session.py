@@ -11,7 +11,7 @@ from ralphloop.core.current import allowed_seconds
 from ralphloop.core.environment import OF_A_SESSION
 from ralphloop.core.errors import Problem
 from ralphloop.core.event import Event, LimitMet, Spent, Unread
-from ralphloop.core.ports import Call, Command, Parser, Traits
+from ralphloop.core.ports import Call, Command, Dated, Parser, Traits
 from ralphloop.core.state import RunState
 from ralphloop.engine import metering
 from ralphloop.engine.desk import Desk
@@ -131,6 +131,8 @@ async def _taken_over(desk: Desk, reading: Reading, log: Path) -> Attempt:
     """What the log of a dead runner's attempt holds; whether it had ended, only its last word can tell."""
     written_at = log.stat().st_mtime
     reading.clock = lambda: written_at
+    if isinstance(reading.parser, Dated):
+        reading.parser.written(written_at)
     with log.open("rb") as stream:
         while data := stream.read(CHUNK):
             reading.feed(data)

@@ -36,7 +36,10 @@ def mend(git: Git, repository: Repository, folder: Path, *, harmless: bool = Tru
             content, held = read(path, LARGEST), read(kept, LARGEST)
         except Problem:
             continue
-        if content in (held, None):
+        if content == held:
+            continue
+        if content is None:
+            notes += _missing(path, held)
             continue
         now = _settings(git, path)
         if now is not None:  # else git cannot read it, and it is put back as a whole
@@ -82,6 +85,12 @@ def _pairs(repository: Repository, folder: Path) -> Iterator[tuple[Path, Path]]:
     places = (repository.common_dir, repository.git_dir)
     for name, place in zip(NAMES, places, strict=True):
         yield Path(place, name), folder / f"git-{name}"
+
+
+def _missing(path: Path, held: bytes | None) -> Iterator[str]:
+    if held is not None:
+        replace(path, held)
+        yield f"git's {path.name} was gone; it is as it was before"
 
 
 def _settings(git: Git, path: Path) -> Settings | None:

@@ -30,8 +30,7 @@ def uncover(git: Git, repository: Repository, folder: Path) -> list[str]:
     found = index.odd(git, repository)
     if not (found.assumed or found.skipped):
         return []
-    content = read(_kept(folder), LARGEST)
-    users = set(map(os.fsdecode, msgspec.json.decode(content, type=list[bytes]))) if content else set[str]()
+    users, notes = _users(folder)
     assumed, skipped = sorted(found.assumed - users), sorted(found.skipped - users)
     if skipped and git.ask("config", "--type=bool", "core.sparseCheckout").stdout.strip() == b"true":
         skipped = []
@@ -41,7 +40,18 @@ def uncover(git: Git, repository: Repository, folder: Path) -> list[str]:
                 "update-index", option, "-z", "--stdin", stdin=b"".join(os.fsencode(path) + b"\0" for path in paths)
             )
     paths = sorted({*assumed, *skipped})
-    return [f"git was told not to look at {some(paths, len(paths))}; it looks again"] if paths else []
+    return [*notes, f"git was told not to look at {some(paths, len(paths))}; it looks again"] if paths else []
+
+
+def _users(folder: Path) -> tuple[set[str], list[str]]:
+    """What is held; what cannot be read holds nothing, and that is said."""
+    content = read(_kept(folder), LARGEST)
+    try:
+        return set(map(os.fsdecode, msgspec.json.decode(b"[]" if content is None else content, type=list[bytes]))), []
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return set(), [
+            f"{_kept(folder)} is damaged: which files you had hidden from git yourself is not known any more"
+        ]
 
 
 def nested(git: Git, repository: Repository, start: str) -> list[str]:

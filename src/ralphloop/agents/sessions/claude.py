@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct
 
-from ralphloop.agents.sessions.common import Count, Money, folder_of, key_of, lines_with, seconds
+from ralphloop.agents.sessions.common import UNREADABLE, Count, Money, folder_of, key_of, lines_with, seconds
 from ralphloop.core.event import Tokens
 from ralphloop.core.session_file import Taken, Thread, Use, larger
 
@@ -71,7 +71,7 @@ class Claude:
             except msgspec.ValidationError:
                 unread += _tells(line)
                 continue
-            except (msgspec.DecodeError, UnicodeDecodeError):
+            except UNREADABLE:
                 unread += 1
                 continue
             message = told.message
@@ -93,7 +93,7 @@ def _tells(line: memoryview) -> bool:
     """Whether a line that is not as expected is one of those that should be."""
     try:
         message = msgspec.json.decode(line, type=dict[str, object]).get("message")
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return True
     return isinstance(message, dict) and message.get("usage") is not None
 

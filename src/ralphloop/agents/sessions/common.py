@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import DecodeError, Meta
 
 from ralphloop.core.event import Tokens
 
@@ -14,6 +14,7 @@ FOLDER_NAME = 180  # letters of it that are the same in every version
 Count = Annotated[int, Meta(ge=0, le=1 << 40)]  # of tokens; no answer has more, and sums of them stay in bounds
 Milliseconds = Annotated[int, Meta(ge=0, le=7_000_000_000_000)]
 Money = Annotated[float, Meta(ge=0)]
+UNREADABLE = (DecodeError, UnicodeDecodeError, RecursionError)  # what a line may raise that is not as expected
 
 
 def key_of(text: str) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct
 
-from ralphloop.agents.sessions.common import Count, key_of, lines_with, seconds, without_cached
+from ralphloop.agents.sessions.common import UNREADABLE, Count, key_of, lines_with, seconds, without_cached
 from ralphloop.core.session_file import Taken, Thread, Use, last, nothing
 
 
@@ -57,7 +57,7 @@ class Gemini:
                 continue
             try:
                 told = _decoder.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError):
+            except UNREADABLE:
                 unread += 1
                 continue
             if told.sessionId:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct
 
-from ralphloop.agents.sessions.common import Count, Milliseconds, Money, all_lines, key_of
+from ralphloop.agents.sessions.common import UNREADABLE, Count, Milliseconds, Money, all_lines, key_of
 from ralphloop.core.event import Tokens
 from ralphloop.core.session_file import Taken, Thread, Use, larger, nothing
 
@@ -67,7 +67,7 @@ class Opencode:
             try:
                 row = _rows.decode(line)
                 use = _use(row, _datas.decode(row.data))
-            except (msgspec.DecodeError, UnicodeDecodeError):
+            except UNREADABLE:
                 unread += 1
                 continue
             if not nothing(use.tokens):

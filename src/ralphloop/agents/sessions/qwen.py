@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct
 
-from ralphloop.agents.sessions.common import Count, folder_of, key_of, lines_with, seconds, without_cached
+from ralphloop.agents.sessions.common import UNREADABLE, Count, folder_of, key_of, lines_with, seconds, without_cached
 from ralphloop.core.event import Tokens
 from ralphloop.core.session_file import Taken, Thread, Use, larger, nothing
 
@@ -67,7 +67,7 @@ class Qwen:
                 continue
             try:
                 told = _decoder.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError):
+            except UNREADABLE:
                 unread += 1
                 continue
             model, tokens, exact = _told(told)
