@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from place import Place, make_place
+from ralphloop.api.metering import Meter
+from ralphloop.config import load
 
 INIT = {"type": "system", "subtype": "init", "session_id": "5e55", "model": "claude-sonnet-4-5"}
 SLEEPY = """#!/bin/sh
@@ -89,3 +91,25 @@ def test_what_the_stream_tells_at_its_end_is_what_counts(tmp_path: Path) -> None
     assert place.ralph("run", "-n", "1").code == 1
     attempt = place.records("attempted")[0]["attempt"]
     assert (attempt["tokens"]["input"], attempt["cost"], attempt["cost_estimated"]) == (7, 0.25, False)
+
+
+@pytest.mark.parametrize(
+    ("agent", "variable", "file", "measured"),
+    [
+        ("codex", "CODEX_HOME", "sessions/2026/11/20/rollout-1.jsonl", False),
+        ("gemini", "GEMINI_CLI_HOME", ".gemini/tmp/a/chats/session-1.jsonl", False),
+        ("copilot", "COPILOT_HOME", "session-state/a/events.jsonl", True),
+        ("claude", "CLAUDE_CONFIG_DIR", "projects/-home-you-project/5e55.jsonl", True),
+        ("qwen", "QWEN_HOME", "projects/-home-you-project/chats/a.jsonl", True),
+    ],
+)
+def test_what_is_measured_before_every_attempt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: str, variable: str, file: str, measured: bool
+) -> None:
+    monkeypatch.setenv(variable, str(tmp_path))
+    path = tmp_path / file
+    path.parent.mkdir(parents=True)
+    path.write_text('{"cwd":"/home/you/project"}\n')
+    (path.parent.parent / ".project_root").write_text("/home/you/project")
+    size = Meter(load(tmp_path / "home", None), "/home/you/project").size(agent)
+    assert size == (path.stat().st_size if measured else 0)

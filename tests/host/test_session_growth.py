@@ -7,7 +7,7 @@ import pytest
 
 from ralphloop.agents.sessions.table import CLAUDE, reader_of
 from ralphloop.core.event import Tokens
-from ralphloop.host.session_growth import recorded, size_of
+from ralphloop.host.session_growth import HEAD, recorded, size_of
 from sessions import Folder, answer
 
 NOON = 1_767_787_200.0
@@ -78,6 +78,19 @@ def test_the_size_is_that_of_this_project_alone(folder: Folder) -> None:
     assert size_of(CLAUDE, str(folder.path / "none"), WORKTREE) == 0
 
 
+def test_a_file_that_does_not_say_yet_whose_it_is_is_looked_at_again(folder: Folder) -> None:
+    known: dict[bytes, bool] = {}
+    mine, long = folder.file("s", "-home-you-project"), folder.file("o", "-home-you-project-2")
+    mine.write_text('{"type":"summary"}\n')
+    long.write_text("x" * HEAD)
+    folder.file("e", "-home-you-project-2").write_text(line("m", cwd="/elsewhere"))
+    assert size_of(CLAUDE, str(folder.path), WORKTREE, known) == 0
+    assert list(known.values()) == [False, False], "of the others it is known"
+    with mine.open("a") as stream:
+        stream.write(line("m"))
+    assert size_of(CLAUDE, str(folder.path), WORKTREE, known) == mine.stat().st_size
+
+
 def test_a_worktree_that_is_reached_by_a_link(folder: Folder, tmp_path: Path) -> None:
     real, link = tmp_path / "real", tmp_path / "link"
     real.mkdir()
@@ -113,6 +126,6 @@ def test_a_database_of_all_projects(tmp_path: Path) -> None:
         base.execute("INSERT INTO message VALUES (?, ?, 1767787200000, 0, ?)", (name, f"ses_{name}", data))
     base.commit()
     base.close()
-    assert 0 < size_of(reader, str(tmp_path), WORKTREE) < (tmp_path / "opencode.db").stat().st_size
+    assert size_of(reader, str(tmp_path), WORKTREE) == 0, "nobody goes through all of it before every attempt"
     assert recorded(reader, str(tmp_path), WORKTREE, "ses_a", 0) == Tokens(5, 1)
     assert recorded(reader, str(tmp_path), WORKTREE, "", 0) == Tokens(5, 1)

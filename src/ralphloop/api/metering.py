@@ -3,6 +3,7 @@
 import os
 
 from ralphloop.agents.sessions.table import reader_of
+from ralphloop.agents.table import named
 from ralphloop.config import Config
 from ralphloop.core.event import Tokens
 from ralphloop.core.price import cost_of
@@ -19,9 +20,13 @@ class Meter:
         self.known: dict[bytes, bool] = {}  # whose project a session file is of
 
     def size(self, agent: str) -> int:
-        """Bytes of this project's session files."""
+        """Bytes of this project's session files, where they are worth a look.
+
+        An agent that tells its tokens needs no guess, but when it is cut off; to go through its files of all projects
+        before every attempt is too dear for that.
+        """
         reader = self._reader(agent)
-        if reader is None:
+        if reader is None or (reader.files_of(self.worktree) == reader.files and self._tells_tokens(agent)):
             return 0
         return sum(
             session_growth.size_of(reader, one, self.worktree, self.known) for one in self._folders(agent, reader)
@@ -43,6 +48,9 @@ class Meter:
 
     def _reader(self, agent: str) -> Reader | None:
         return reader_of(self.config.agent_kind(agent))
+
+    def _tells_tokens(self, agent: str) -> bool:
+        return "tokens" in named(agent, self.config.agent_settings(agent)).traits.tells
 
     def _folders(self, agent: str, reader: Reader) -> tuple[str, ...]:
         """Where this agent, with the variables it is given, keeps its files."""

@@ -5,9 +5,8 @@ import os
 from collections.abc import Callable, Iterator
 
 from ralphloop.core.event import Tokens
-from ralphloop.core.session_file import Reader, Thread, Use
+from ralphloop.core.session_file import Reader, Use
 from ralphloop.host import session_file, session_folders
-from ralphloop.host.pieces import rows
 
 HEAD = 64 << 10  # bytes within which a session file says where it was started
 EARLY = 2.0  # seconds that a file's time may lag behind the clock
@@ -31,22 +30,27 @@ def recorded(reader: Reader, config_folder: str, worktree: str, session: str, si
 def size_of(reader: Reader, config_folder: str, worktree: str, known: dict[bytes, bool] | None = None) -> int:
     """Bytes of the session files of this project and of no other; what cannot be read is left out both times.
 
-    `known` remembers whose files are, from one call to the next.
+    `known` remembers whose files are, from one call to the next. A database's size says nothing of a project.
     """
     known = {} if known is None else known
     total = 0
-    for path in _paths(reader, config_folder, _pattern(reader, worktree), 0):
+    for entry in () if reader.query else session_folders.found(config_folder, _pattern(reader, worktree), _no_matter):
+        path = os.fsencode(entry.path)
+        if known.get(path) is False:
+            continue
         try:
-            if reader.query:
-                total += sum(_size_of_rows(reader, path, worktree))
-                continue
-            if path not in known:
-                known[path] = _belongs(reader, path, worktree)
-            if known[path]:
-                total += os.stat(path).st_size  # noqa: PTH116
+            size = os.stat(path).st_size  # noqa: PTH116
+            mine = known.get(path) or _belongs(reader, path, worktree)
         except OSError:
             continue
+        if mine is not None:
+            known[path] = mine
+        total += size if mine else 0
     return total
+
+
+def _no_matter(error: OSError) -> None:
+    """What cannot be looked into holds nothing that can be counted."""
 
 
 def _pattern(reader: Reader, worktree: str) -> str:
@@ -77,7 +81,7 @@ def _uses(reader: Reader, folder: str, pattern: str, since: float, wanted: Calla
 
 
 def _paths(reader: Reader, folder: str, pattern: str, since: float) -> Iterator[bytes]:
-    for entry in session_folders.found(folder, pattern, lambda _: None):
+    for entry in session_folders.found(folder, pattern, _no_matter):
         try:
             path = os.fsencode(entry.path)
             stamp = session_file.stamp_of(path, reader, entry.stat())
@@ -87,17 +91,13 @@ def _paths(reader: Reader, folder: str, pattern: str, since: float) -> Iterator[
             yield path
 
 
-def _belongs(reader: Reader, path: bytes, worktree: str) -> bool:
+def _belongs(reader: Reader, path: bytes, worktree: str) -> bool | None:
+    """None as long as nothing tells."""
     if reader.project_file:
         return session_file.project_of(path, reader) in _names(worktree)
     with open(path, "rb") as stream:  # noqa: PTH123
         head = stream.read(HEAD)
     written = (json.dumps(name, ensure_ascii=False)[:-1].encode("utf-8", "replace") for name in _names(worktree))
-    return any(b'"cwd":' + name + end in head for name in written for end in (b'"', b"/"))
-
-
-def _size_of_rows(reader: Reader, path: bytes, worktree: str) -> Iterator[int]:
-    for piece in rows(path, reader):
-        for line in piece.splitlines(keepends=True):
-            if any(use.project in _names(worktree) for use in reader.take(line, Thread()).uses):
-                yield len(line)
+    if any(b'"cwd":' + name + end in head for name in written for end in (b'"', b"/")):
+        return True
+    return False if b'"cwd":' in head or len(head) == HEAD else None
