@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,11 @@ def encoded(*events: Any) -> bytes:
     return b"".join(json.dumps(event).encode() + b"\n" for event in events)
 
 
+NOW = datetime(2026, 1, 9, 12, 0, tzinfo=UTC)
+
+
 def read(data: bytes, cuts: Sequence[int] = ()) -> list[Event]:
-    stream, found, start = ClaudeStream(), list[Event](), 0
+    stream, found, start = ClaudeStream(lambda: NOW), list[Event](), 0
     for cut in (*cuts, len(data)):
         found += stream.feed(data[start:cut])
         start = cut
@@ -145,6 +149,7 @@ def test_an_error_is_told_whatever_the_subtype_says(line: Any, error: str) -> No
 
 WORDS = "Claude AI usage limit reached|1767972000"
 HIT = "You've hit your 5-hour limit · resets 10:32pm (UTC)"
+AT = datetime(2026, 1, 9, 22, 32, tzinfo=UTC).timestamp()
 
 
 @pytest.mark.parametrize(
@@ -176,9 +181,13 @@ def test_such_words_are_no_limit(lines: list[Any]) -> None:
 @pytest.mark.parametrize(
     ("lines", "why", "resets_at"),
     [
-        ([failed(HIT)], HIT, None),
-        ([failed(HIT.replace("'", "’"))], HIT.replace("'", "’"), None),
-        ([failed("You've hit your session limit · resets 7pm")], "You've hit your session limit · resets 7pm", None),
+        ([failed(HIT)], HIT, AT),
+        ([failed(HIT.replace("'", "’"))], HIT.replace("'", "’"), AT),
+        (
+            [failed("You've hit your session limit · resets later")],
+            "You've hit your session limit · resets later",
+            None,
+        ),
         ([failed("You've hit your limit")], "You've hit your limit", None),
         ([failed("Weekly limit reached ∙ resets Monday")], "Weekly limit reached ∙ resets Monday", None),
         ([failed(f"first\n{WORDS}\nlast")], "Claude AI usage limit reached", 1767972000.0),
@@ -211,7 +220,7 @@ def test_when_the_limit_ends_is_told_when_it_becomes_known() -> None:
     limits = [
         event for event in told(assistant(text(HIT), model="<synthetic>"), REJECTED) if isinstance(event, LimitMet)
     ]
-    assert [limit.resets_at for limit in limits] == [None, 1767972000.0]
+    assert [limit.resets_at for limit in limits] == [AT, 1767972000.0]
 
 
 REPEATED = [

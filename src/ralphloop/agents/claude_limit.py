@@ -1,7 +1,9 @@
 """Whether claude says that the account's usage limit is met, and until when."""
 
 import re
+from datetime import datetime
 
+from ralphloop.agents.claude_reset import reset
 from ralphloop.agents.lines import short
 from ralphloop.agents.shapes import mapping, number, text
 from ralphloop.core.event import LimitMet
@@ -27,7 +29,7 @@ def from_event(event: dict[str, object]) -> LimitMet | None:
     return LimitMet(short(f"usage limit met ({kind})" if kind else "usage limit met"), _epoch(told.get("resetsAt")))
 
 
-def from_text(said: str) -> LimitMet | None:
+def from_text(said: str, now: datetime) -> LimitMet | None:
     """A text of the agent itself, not of its model: never call this with an ordinary answer."""
     found = _TEXTS.search(said[:4000])
     if found is None:
@@ -35,7 +37,7 @@ def from_text(said: str) -> LimitMet | None:
     epoch = _EPOCH.search(said[:4000])
     start = said.rfind("\n", 0, found.start()) + 1
     line = without_epoch(said[start:]).partition("\n")[0]
-    return LimitMet(short(line), _epoch(int(epoch[1])) if epoch else None)
+    return LimitMet(short(line), _epoch(int(epoch[1])) if epoch else reset(said[start:], now))
 
 
 def without_epoch(said: str) -> str:

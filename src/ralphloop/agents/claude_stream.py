@@ -1,6 +1,7 @@
 """Claude's stream-json as events: bytes cut anywhere in, values out, whatever the bytes are."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
 
 from ralphloop.agents import claude_limit, faults
 from ralphloop.agents.claude_usage import Usage
@@ -42,13 +43,17 @@ ANSWER = b'{"type":"user"'  # what tools answered: never the agent's own word
 class ClaudeStream:
     """A Parser."""
 
-    def __init__(self) -> None:
+    def __init__(self, now: Callable[[], datetime] = datetime.now) -> None:
         self._stream = JsonStream(self.read, dull=ANSWER)
+        self._now = now  # older versions tell when a limit ends by the clock on the wall
         self._usage = Usage()
         self._answer = ""
         self._calls: dict[str, str] = {}  # the tool of each call that was not answered yet
         self._limit: LimitMet | None = None
         self._fault: Fault = ""  # of the last message that was the CLI's and not its model's
+
+    def written(self, at: float) -> None:
+        self._now = lambda: datetime.fromtimestamp(at)
 
     def feed(self, data: bytes) -> Sequence[Event]:
         return self._stream.feed(data)
@@ -116,7 +121,7 @@ class ClaudeStream:
             return
         yield Said(ending(claude_limit.without_epoch(said) if synthetic else said))
         if synthetic:
-            yield from self._limit_met(claude_limit.from_text(said))
+            yield from self._limit_met(claude_limit.from_text(said, self._now()), in_words=True)
         else:
             self._answer = said[-ERROR_LIMIT:]
 
@@ -132,7 +137,7 @@ class ClaudeStream:
         # an error that ends on the model's own answer tells nothing about the account
         ordinary = bool(said) and said[-ERROR_LIMIT:] == self._answer
         if error and not ordinary and text(event.get("subtype")) not in claude_limit.OWN_BUDGET:
-            yield from self._limit_met(claude_limit.from_text(error))
+            yield from self._limit_met(claude_limit.from_text(error, self._now()), in_words=True)
         cost, turns = number(event.get("total_cost_usd")), number(event.get("num_turns"))
         yield Finished(
             text=ending(claude_limit.without_epoch(said) if error else said),
@@ -148,11 +153,13 @@ class ClaudeStream:
             return ""
         return self._fault or faults.of_status(number(event.get("api_error_status"))) or faults.of_words(error)
 
-    def _limit_met(self, limit: LimitMet | None) -> Iterator[Event]:
+    def _limit_met(self, limit: LimitMet | None, *, in_words: bool = False) -> Iterator[Event]:
+        """Words are to the minute, and for versions that have no event for it."""
         if limit is None:
             return
         told = self._limit
-        if told is None or (limit.resets_at is not None and limit.resets_at != told.resets_at):
+        known = told is not None and told.resets_at is not None and in_words
+        if told is None or (limit.resets_at not in (None, told.resets_at) and not known):
             self._limit = limit
             yield limit
 
