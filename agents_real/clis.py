@@ -18,7 +18,6 @@ class Cli(NamedTuple):
     name: str
     settle: Callable[[Path, str], dict[str, str]]
     told: frozenset[str] = frozenset()  # the kinds of lines whose order is the same every time; none: all of them
-    tokens: bool = True  # its stream tells what was used
 
 
 def _claude(home: Path, url: str) -> dict[str, str]:
@@ -115,7 +114,6 @@ COPILOT = Cli(
         "assistant.message", "tool.execution_complete", "model.call_failure", "assistant.turn_retry", "session.error",
         "result",
     }),
-    tokens=False,
 )  # fmt: skip
 NEW = (CODEX, OPENCODE, COPILOT)
 ALL = (CLAUDE, *NEW, GEMINI, QWEN)

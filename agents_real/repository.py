@@ -136,6 +136,10 @@ def ralph_env(
 ) -> dict[str, str]:
     """The environment for `python -m ralphloop run`: its own home, and the package from this checkout."""
     environment = claude_env(tmp_path / "home", url, retries=retries, oauth=oauth)
-    environment["RALPH_HOME"] = str(tmp_path / "ralph-home")
+    home = tmp_path / "ralph-home"
+    home.mkdir(exist_ok=True)
+    # the tests wait to the very moment at which a limit resets, and not for long in between
+    (home / "config.yaml").write_text("limits: {margin_seconds: 0, backoff_seconds: 1}\n")
+    environment["RALPH_HOME"] = str(home)
     environment["PYTHONPATH"] = str(CHECKOUT / "src")
     return environment | dict(extra or {})
