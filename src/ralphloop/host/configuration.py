@@ -88,7 +88,7 @@ def _pairs(repository: Repository, folder: Path) -> Iterator[tuple[Path, Path]]:
 
 
 def _missing(path: Path, held: bytes | None) -> Iterator[str]:
-    if held is not None:
+    if held is not None and (path.parent / "HEAD").is_file():  # else more is gone, and is made anew as a whole
         replace(path, held)
         yield f"git's {path.name} was gone; it is as it was before"
 
