@@ -75,7 +75,7 @@ def many_files(folder: Path, quick: bool) -> Iterator[Row]:
         path.parent.mkdir(exist_ok=True)
         path.write_text(f"{n}\n")
     place.git("add", "-A")
-    place.git("commit", "-q", "-m", "many files")
+    place.git("-c", "gc.auto=0", "commit", "-q", "-m", "many files")
     place.git("-c", "gc.auto=0", "gc", "-q", "--force")
     place.git("status")
     status = [timed(["git", "status", "--porcelain"], place.path, os.environ) for _ in range(7)]
