@@ -76,7 +76,10 @@ class Terminal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
+            # a shell that has put the tests into the background may have SIGINT ignored, and so does all they start
+            self.process.send_signal(
+                signal.SIGTERM if signal.getsignal(signal.SIGINT) == signal.SIG_IGN else signal.SIGINT
+            )
             self.process.wait(20)
         self.reader.join(5)
         os.close(self.ours)
