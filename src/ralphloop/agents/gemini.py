@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from ralphloop.agents.allowed import shell_commands
+from ralphloop.agents.allowed import shell_words
 from ralphloop.agents.gemini_stream import GeminiStream
 from ralphloop.agents.words import checked_cli
 from ralphloop.core.ports import Call, Command, Parser, Traits
@@ -69,8 +69,7 @@ class Gemini(Struct, frozen=True, kw_only=True):
             argv += ["--yolo", "--skip-trust"]
         else:
             argv += ["--approval-mode", "auto_edit"]
-            for command in shell_commands(call.allowed_tools):
-                argv += ["--allowed-tools", f"run_shell_command({command})" if command else "run_shell_command"]
+            argv += shell_words(call.allowed_tools)
         if call.model:
             argv += ["--model", call.model]
         return Command(argv=tuple(argv), env={**GIT_SETTINGS, **self.env}, unset=("GEMINI_CLI",))

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from ralphloop.agents.allowed import shell_commands
+from ralphloop.agents.allowed import shell_words
 from ralphloop.agents.gemini import REFUSED as OF_GEMINI
 from ralphloop.agents.qwen_stream import QwenStream
 from ralphloop.agents.words import checked_cli
@@ -44,8 +44,7 @@ class Qwen(Struct, frozen=True, kw_only=True):
             argv += ["--approval-mode", "yolo"]
         else:
             argv += ["--approval-mode", "auto-edit"]
-            for command in shell_commands(call.allowed_tools):
-                argv += ["--allowed-tools", f"run_shell_command({command})" if command else "run_shell_command"]
+            argv += shell_words(call.allowed_tools)
         if call.model:
             argv += ["--model", call.model]
         return Command(argv=tuple(argv), env=self.env, unset=("QWEN_CODE",))

@@ -24,11 +24,10 @@ def reserve(desk: Desk, now: float) -> Reserved | Waiting | Denied:
     turn = lineup.in_turn(state.policy, state.forms, names, now)
     for name in turn or lineup.soonest(state.policy, state.forms, names):
         got = _ask(desk, name, story.id, now)
+        passed += [got.note] if got.note else []
         if got.granted:
             model = story.model if story.model and name == names[0] else state.policy.models.get(name, "")
-            passed += [got.note] if got.note else []
             return Reserved(now, got.calls, got.until, name, model, got.allowed, tuple(passed))
-        passed += [got.note] if got.note else []
         if got.refusal is not None:  # another agent has another day, or can be held to less
             until = _midnight(now) if got.refusal.scope == "day" else None
             denials.append(Denied(now, got.refusal.scope, got.refusal.said, until))
